@@ -40,6 +40,36 @@ nb::tuple read(const std::string& name, const char* text, std::size_t size, cons
   return nb::make_tuple(std::move(made), facts(info));
 }
 
+template <scalar T>
+constexpr int numpy_type = std::is_same_v<T, double> ? NPY_DOUBLE : std::is_same_v<T, std::int64_t> ? NPY_INT64 : NPY_CDOUBLE;
+
+/// (rows, columns, row of every entry, column, value), in the order of the file.
+template <scalar T>
+nb::tuple list(const std::string& name, const char* text, std::size_t size, const matrix_market_options& options) {
+  auto made = std::make_shared<mm_entries<T>>();
+  {
+    const nb::gil_scoped_release released;
+    *made = text == nullptr ? read_matrix_market_entries<T>(name, options)
+                            : parse_matrix_market_entries<T>(std::string_view(text, size), name, options);
+  }
+  return nb::make_tuple(made->rows, made->cols, borrowed_array(NPY_INT, made->count, made->row.data(), made),
+                        borrowed_array(NPY_INT, made->count, made->col.data(), made),
+                        borrowed_array(numpy_type<T>, made->count, made->values.data(), made));
+}
+
+nb::tuple list_any(const std::string& name, nb::handle text, std::string_view type, int threads, bool strict) {
+  matrix_market_options options;
+  options.threads = threads;
+  options.strict = strict;
+  const bool in_memory = !text.is_none();
+  const char* const from = in_memory ? nb::cast<nb::bytes>(text).c_str() : nullptr;
+  const std::size_t size = in_memory ? nb::cast<nb::bytes>(text).size() : 0;
+  if (type == "f8") return list<double>(name, from, size, options);
+  if (type == "i8") return list<std::int64_t>(name, from, size, options);
+  if (type == "c16") return list<std::complex<double>>(name, from, size, options);
+  throw error(status::unsupported, "values of type " + std::string(type) + " are not listed");
+}
+
 nb::tuple read_any(const std::string& name, nb::handle text, std::string_view type, int threads, bool strict) {
   matrix_market_options options;
   options.threads = threads;
@@ -85,6 +115,8 @@ nb::object expand(const matrix& a) {
 void bind_files(nb::module_& m) {
   m.def("read_matrix_market", &read_any, nb::arg("name"), nb::arg("text").none(), nb::arg("type"), nb::arg("threads") = 0,
         nb::arg("strict") = false, "(matrix, what the file said)");
+  m.def("list_matrix_market", &list_any, nb::arg("name"), nb::arg("text").none(), nb::arg("type"), nb::arg("threads") = 0,
+        nb::arg("strict") = false, "(rows, columns, row, column and value of every entry)");
   m.def("write_matrix_market", &write, nb::arg("name"), nb::arg("matrix"), nb::arg("symmetric"), nb::arg("field"));
   m.def("expand_rows", &expand, nb::arg("matrix"));
 }

@@ -1,5 +1,7 @@
 """Sparse matrices of other packages as tulle's, without a copy where their layout allows it."""
 
+import copy
+
 import numpy as np
 
 from . import _types
@@ -128,6 +130,41 @@ def _device_vector(pointer, count, dtype, owner):
     return cupy.ndarray((count,), dtype, cupy.cuda.MemoryPointer(memory, 0))
 
 
+_templates = {}  # an empty container of each kind
+
+
+def sound(kind, shape, **arrays):
+    """A container of SciPy with arrays that are known to be sound: the constructor would look at every index."""
+    if kind not in _templates:
+        _templates[kind] = kind((1, 1))
+    made = copy.copy(_templates[kind])
+    made._shape = shape
+    for name, array in arrays.items():
+        setattr(made, name, array)
+    return made
+
+
+def csr(kind, shape, indptr, indices, data):
+    """A csr container of SciPy whose rows are sorted and have no duplicates."""
+    if indptr.dtype == indices.dtype:
+        made = sound(kind, shape, indptr=indptr, indices=indices, data=data)
+    else:
+        made = kind((data, indices, indptr), shape=shape, copy=False)
+    made.has_sorted_indices = made.has_canonical_format = True
+    return made
+
+
+def coo(kind, shape, row, col, data):
+    """A coo container of SciPy, its entries in any order."""
+    made = sound(kind, shape, data=data)
+    if hasattr(made, "coords"):
+        made.coords = (row, col)
+    else:  # before SciPy 1.13
+        made.row, made.col = row, col
+    made.has_canonical_format = False
+    return made
+
+
 def to_container(c, like=None):
     """A CSR of tulle's as a container that shares its memory: SciPy's, or CuPy's where it is on a device.
 
@@ -147,8 +184,6 @@ def to_container(c, like=None):
         from scipy import sparse
 
         kind = sparse.csr_matrix if isinstance(like, sparse.spmatrix) else sparse.csr_array
-        indptr, indices, data = c.arrays()
-        made = kind((data, indices, indptr), shape=c.shape, copy=False)
-        made.has_sorted_indices = made.has_canonical_format = True
+        made = csr(kind, tuple(c.shape), *c.arrays())
     made._tulle = c
     return made

@@ -19,8 +19,22 @@ def _plain(a):
     return a
 
 
+def _as_it_is(a):
+    """A csr container of SciPy whose arrays tulle takes as they are. None: others."""
+    kind = type(a)
+    if kind.__name__ not in ("csr_array", "csr_matrix") or not kind.__module__.startswith("scipy.") or len(a.shape) != 2:
+        return None
+    try:
+        return core.Matrix("csr", *a.shape, a.data, a.indices, a.indptr) if a.data.dtype.char in "fd" else None
+    except (TypeError, ValueError, OverflowError):
+        return None  # _matrix finds the words
+
+
 def _operands(*all):
     all = [_plain(a) for a in all]
+    taken = [_as_it_is(a) for a in all]
+    if None not in taken and len({a.data.dtype for a in all}) == 1:
+        return all[0].data.dtype, taken
     common = np.result_type(*(_dtype_of(a) for a in all))
     if _types.working(common) is None:
         raise TypeError(f"values of type {common}: tulle takes {', '.join(sorted(t.name for t in _types.native))}")
@@ -51,8 +65,7 @@ def matmul(a, b, mask=None, memory_limit=None, *, kernel=""):
            [0., 9.]])
     """
     a = _plain(a)
-    operands = [a, b]
-    common, (left, right) = _operands(*operands)
+    common, (left, right) = _operands(a, b)
     masked = None if mask is None else _matrix.as_matrix(_plain(mask), dtype=common)
     c = core.multiply(left, right, masked, int(memory_limit or 0), kernel)
     return _result(c, common, a)

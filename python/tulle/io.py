@@ -12,17 +12,18 @@ from ._core import core
 
 __all__ = ["mminfo", "mmread", "mmwrite"]
 
-_FIELDS = {"integer": "i8", "real": "f8", "double": "f8", "pattern": "f8"}
+_FIELDS = {"integer": "i8", "real": "f8", "double": "f8", "pattern": "f8", "complex": "c16"}
 
 
 def mmread(source, *, spmatrix=True, format="coo", threads=0, strict=False):
     """Reads a Matrix Market file: a sparse matrix, or an ndarray where the file is dense. As scipy.io.mmread, whose results it
-    returns, with entries in order of rows and duplicates added up.
+    returns: a COO has the entries as the file lists them, mirror images after them where it is symmetric. A CSR has sorted
+    rows and duplicates added up.
 
     source : a path (.mtx, .mtx.gz, .mtx.zst, .mtx.bz2, .mtx.xz), or a file that is open for reading text or bytes.
     spmatrix : True for coo_matrix, False for coo_array.
-    format : "coo", or "csr", which costs nothing: it is what tulle reads into.
-    threads : 0 for as many as OpenMP would use. strict : True refuses duplicates.
+    format : "coo", or "csr", which takes less time than a COO and its tocsr().
+    threads : 0 for as many as OpenMP would use. strict : True refuses duplicates; entries are in order of rows then.
 
     Values: real and pattern float64, integer int64, complex complex128. Raises OSError (also FileNotFoundError), ValueError
     with the line's number, OverflowError, MemoryError.
@@ -38,10 +39,22 @@ def mmread(source, *, spmatrix=True, format="coo", threads=0, strict=False):
     name, text, banner = _open(source)
     words = banner.lower().split()
     field = words[3] if len(words) > 3 else "real"
+    if format == "coo" and words[2:3] == ["coordinate"] and field != "unsigned-integer":
+        return _listed(name, text, _FIELDS.get(field, "f8"), spmatrix, threads, strict)
     if field in ("complex", "unsigned-integer"):
         read = _complex if field == "complex" and "c16" in core.value_types else _by_scipy
         return read(name, text, source, spmatrix, format, threads, strict)
     return _read(name, text, source, _FIELDS.get(field, "f8"), spmatrix, format, threads, strict)
+
+
+def _listed(name, text, dtype, spmatrix, threads, strict):
+    from scipy import sparse
+
+    rows, cols, row, col, data = core.list_matrix_market(name, text, dtype, threads, strict)
+    kind = sparse.coo_matrix if spmatrix else sparse.coo_array
+    made = _matrix.coo(kind, (rows, cols), row, col, data)
+    made.has_canonical_format = strict
+    return made
 
 
 def _complex(name, text, source, spmatrix, format, threads, strict):
@@ -96,15 +109,16 @@ def _open(source):
         return str(getattr(source, "name", "stream")), text, text[:200].split(b"\n")[0].decode("latin1")
     name = os.fspath(source)
     name = name.decode() if isinstance(name, bytes) else name
-    if not os.path.exists(name):
+    try:
+        first = _begin(name)
+    except FileNotFoundError:
         for ending in (".mtx", ".mtx.gz", ".mtx.bz2"):
             if os.path.exists(name + ending):
                 name += ending
                 break
         else:
-            raise FileNotFoundError(f"{name}: no such file")
-    with open(name, "rb") as file:
-        first = file.read(200)
+            raise FileNotFoundError(f"{name}: no such file") from None
+        first = _begin(name)
     if first[:3] == b"BZh":
         text = bz2.open(name).read()
     elif first[:6] == b"\xfd7zXZ\x00":
@@ -112,6 +126,15 @@ def _open(source):
     else:
         return name, None, _banner(name, first)
     return name, text, text[:200].split(b"\n")[0].decode("latin1")
+
+
+def _begin(name):
+    """The first bytes of a file."""
+    file = os.open(name, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    try:
+        return os.read(file, 200)
+    finally:
+        os.close(file)
 
 
 def _banner(name, first):

@@ -159,7 +159,7 @@ std::optional<header> look_for_header(const source& file, std::int64_t& last_lin
 
 /// Of a file that is read segment by segment.
 header read_open_header(const source& file) {
-  for (std::size_t size = std::size_t{1} << 16; size <= file.bytes; size *= 4) {
+  for (std::size_t size = std::size_t{1} << 12; size <= file.bytes; size *= 4) {
     std::string beginning(size, '\0');
     if (!read_at(file.fd, beginning.data(), size, file.start)) break;
     if (const auto found = find_header({beginning, file.name})) return *found;

@@ -20,6 +20,7 @@ namespace tulle::matrix_market {
 namespace {
 
 constexpr std::size_t piece = std::size_t{1} << 20;
+constexpr std::size_t small = std::size_t{1} << 16;  // a file that is read at once
 constexpr int shorter = -1;  // in place of an error number
 
 std::size_t largest_text() {
@@ -135,7 +136,7 @@ file_text::file_text(const std::filesystem::path& file, std::string name)
   if (S_ISDIR(info.st_mode)) fail(name_, EISDIR);
   if (S_ISREG(info.st_mode) && info.st_size > start_ && !is_compressed(input_.get(), start_)) {
     open_bytes_ = static_cast<std::size_t>(info.st_size - start_);
-    if (open_bytes_ < piece) load(1);
+    if (open_bytes_ < small) load(1);
     return;
   }
   byte_source bytes(input_.get(), name_);

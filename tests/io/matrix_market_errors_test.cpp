@@ -19,6 +19,8 @@ class MatrixMarketErrors : public testing::TestWithParam<bad_text> {};
 TEST_P(MatrixMarketErrors, NamesTheLine) {
   for (const int threads : {1, 3}) {
     expect_error(GetParam().code, "text: " + GetParam().message, [&] { parse(GetParam().text, {.threads = threads}); });
+    expect_error(GetParam().code, "text: " + GetParam().message,
+                 [&] { parse_matrix_market_entries<double>(GetParam().text, "text", {.threads = threads}); });
   }
 }
 

@@ -60,6 +60,30 @@ template <scalar T>
 csr<T> parse_matrix_market(std::string_view text, std::string_view name, const matrix_market_options& options = {},
                            matrix_market_info* info = nullptr);
 
+/// Entries as a coordinate file lists them.
+template <scalar T>
+struct mm_entries {
+  index_t rows = 0;
+  index_t cols = 0;
+  std::int64_t count = 0;
+  buffer<index_t> row;  // 0-based; these have room for `count` or more
+  buffer<index_t> col;
+  buffer<T> values;  // 1 in a pattern
+};
+
+/// Reads the entries in the order of the file, duplicates one by one, and after them the mirror images of those off the
+/// diagonal where the file has symmetry. By rows where the file is hermitian or an array, and where reading is strict: then
+/// these are the entries of `read_matrix_market`. Files, memory and errors as there. T is f32, f64, i32, i64 or c128.
+template <scalar T>
+mm_entries<T> read_matrix_market_entries(const std::filesystem::path& file, const matrix_market_options& options = {},
+                                         matrix_market_info* info = nullptr);
+
+/// The same from text in memory; `name` stands for the file in messages.
+template <scalar T>
+mm_entries<T> parse_matrix_market_entries(std::string_view text, std::string_view name,
+                                          const matrix_market_options& options = {},
+                                          matrix_market_info* info = nullptr);
+
 /// Writes coordinate format, shortest digits that read back to the same number; `.gz` and `.zst` names are compressed,
 /// and "-" is standard output. `symmetric` writes the lower triangle only: the matrix must be symmetric (else
 /// INVALID_ARGUMENT). `field` is what the banner says where the values allow it: a pattern where all are 1, integers
