@@ -63,12 +63,12 @@ csr<T> parse_matrix_market(std::string_view text, std::string_view name, const m
 /// Entries as a coordinate file lists them.
 template <scalar T>
 struct mm_entries {
-  index_t rows = 0;
-  index_t cols = 0;
-  std::int64_t count = 0;
-  buffer<index_t> row;  // 0-based; these have room for `count` or more
-  buffer<index_t> col;
-  buffer<T> values;  // 1 in a pattern
+  index_t rows = 0;        ///< of the matrix
+  index_t cols = 0;        ///< of the matrix
+  std::int64_t count = 0;  ///< of entries; the arrays have room for so many or more
+  buffer<index_t> row;     ///< of each entry, from 0
+  buffer<index_t> col;     ///< of each entry, from 0
+  buffer<T> values;        ///< of each entry; 1 in a pattern
 };
 
 /// Reads the entries in the order of the file, duplicates one by one, and after them the mirror images of those off the
