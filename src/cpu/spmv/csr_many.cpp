@@ -1,6 +1,7 @@
 #include "cpu/spmv/csr_many.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/instantiate.hpp"
 #include "core/parallel.hpp"
@@ -12,31 +13,32 @@ constexpr int widest_by_column = 8;
 constexpr int staged = 64;  // rows of a column-major X or Y that move together: lines of a vector follow each other
 constexpr std::int64_t near_bytes = 1 << 19;  // of a matrix that need not be asked for ahead
 
-/// Sums of `Width` vectors in registers: GCC keeps arrays that are as wide on the stack.
-template <scalar V, int Width>
+/// Sums of `Width` vectors in registers of `Register` bytes: GCC keeps arrays that are as wide on the stack, and so it
+/// does vectors that are wider than the machine's.
+template <scalar V, int Width, int Register>
 struct register_sums {
   using sum = sum_of<V>;
-  static constexpr std::size_t bytes = std::min<std::size_t>(64, Width * sizeof(V));
+  static constexpr std::size_t bytes = std::min<std::size_t>(Register, Width * sizeof(V));
   static constexpr int each = bytes / sizeof(V), count = Width / each;
   typedef sum vec __attribute__((vector_size(bytes), aligned(sizeof(V)), may_alias));
   vec part[count] = {};
 
   [[gnu::always_inline]] void add(sum value, const V* at) {
-#pragma GCC unroll 4
+#pragma GCC unroll 16
     for (int i = 0; i < count; ++i) part[i] += value * *reinterpret_cast<const vec*>(at + i * each);
   }
   [[gnu::always_inline]] void add(const register_sums& other) {
-#pragma GCC unroll 4
+#pragma GCC unroll 16
     for (int i = 0; i < count; ++i) part[i] += other.part[i];
   }
   [[gnu::always_inline]] void copy_to(sum* to) const {
-#pragma GCC unroll 4
+#pragma GCC unroll 16
     for (int i = 0; i < count; ++i) *reinterpret_cast<vec*>(to + i * each) = part[i];
   }
   [[gnu::always_inline]] void store(const many_output<V>& y, index_t row) const {
     if (y.overwrites) {
       V* const to = y.at(row, 0);
-#pragma GCC unroll 4
+#pragma GCC unroll 16
       for (int i = 0; i < count; ++i) *reinterpret_cast<vec*>(to + i * each) = y.out.alpha * part[i];
     } else {
       sum all[Width];
@@ -60,12 +62,16 @@ struct array_sums {
 };
 
 /// `Width` neighbouring vectors. ByRow: their elements of one row lie together; else `stride` apart.
-template <scalar V, int Width, bool ByRow>
+template <scalar V, int Width, bool ByRow, int Register = 64>
 struct chunk {
-  using sums = std::conditional_t<ByRow, register_sums<V, Width>, array_sums<V, Width>>;
+  using sums = std::conditional_t<ByRow, register_sums<V, Width, Register>, array_sums<V, Width>>;
   const V* x;
   std::int64_t stride;  // from one row to the next, or from one vector to the next
 
+  template <int Other>
+  [[nodiscard]] chunk<V, Width, ByRow, Other> with_registers_of() const {
+    return {x, stride};
+  }
   template <scalar T>
   [[gnu::always_inline]] void add(sums& to, T value, index_t column) const {
     if constexpr (ByRow) {
@@ -80,13 +86,13 @@ struct chunk {
 
 /// The products of some entries of a row. Two sums side by side where one would keep an addition waiting for the one
 /// before.
-template <scalar T, offset O, scalar V, int Width, bool ByRow>
+template <scalar T, offset O, scalar V, int Width, bool ByRow, int Register>
 [[gnu::always_inline]] inline void sum_entries(const csr_view<T, O>& a, O begin, O end, bool far,
-                                               const chunk<V, Width, ByRow>& x,
-                                               typename chunk<V, Width, ByRow>::sums& sum) {
+                                               const chunk<V, Width, ByRow, Register>& x,
+                                               typename chunk<V, Width, ByRow, Register>::sums& sum) {
   constexpr int unrolled = 4;
   constexpr bool apart = Width * sizeof(V) <= 128;
-  typename chunk<V, Width, ByRow>::sums other;
+  typename chunk<V, Width, ByRow, Register>::sums other;
   O k = begin;
   for (; end - k >= unrolled; k += unrolled) {
     if (far) prefetch_stream(a.values + k, a.colind + k);
@@ -101,8 +107,8 @@ template <scalar T, offset O, scalar V, int Width, bool ByRow>
 }
 
 /// Rows of a column-major Y are held back until some of them can be stored together, whole lines at a time.
-template <scalar T, offset O, scalar V, int Width, bool ByRow>
-[[gnu::always_inline]] inline void take(const csr_view<T, O>& a, many_part<V>& p, chunk<V, Width, ByRow> x,
+template <scalar T, offset O, scalar V, int Width, bool ByRow, int Register>
+[[gnu::always_inline]] inline void take(const csr_view<T, O>& a, many_part<V>& p, chunk<V, Width, ByRow, Register> x,
                                         const many_output<V>& y) {
   const bool far =
       static_cast<std::int64_t>(a.nnz) * static_cast<std::int64_t>(sizeof(T) + sizeof(index_t)) > near_bytes;
@@ -116,7 +122,7 @@ template <scalar T, offset O, scalar V, int Width, bool ByRow>
     const bool continues = first == p.first && p.continues;
     for (index_t i = 0; i < rows; ++i) {
       const O end = a.rowptr[first + i + 1];
-      typename chunk<V, Width, ByRow>::sums sum;
+      typename chunk<V, Width, ByRow, Register>::sums sum;
       sum_entries(a, entry, end, far, x, sum);
       if (i == 0 && continues) {
         sum.copy_to(p.head);
@@ -131,7 +137,7 @@ template <scalar T, offset O, scalar V, int Width, bool ByRow>
         y.store(first + i, j, static_cast<sum_of<V>>(held[i * Width + j]));
     }
   }
-  typename chunk<V, Width, ByRow>::sums sum;
+  typename chunk<V, Width, ByRow, Register>::sums sum;
   sum_entries(a, entry, static_cast<O>(p.end), far, x, sum);
   sum.copy_to(p.tail);
 }
@@ -155,8 +161,20 @@ void multiply(const csr_view<T, O>& a, std::vector<many_part<V>>& parts, isa lev
               const many_output<V>& y) {
   const int count = static_cast<int>(parts.size());
   for_each_part(count, [&](int i) {
-    with_isa(
-        level, [&]() __attribute__((always_inline)) { take(a, parts[static_cast<std::size_t>(i)], x, y); });
+    many_part<V>& part = parts[static_cast<std::size_t>(i)];
+    const auto by = [&]<int Register>(std::integral_constant<int, Register>) __attribute__((always_inline)) {
+      take(a, part, x.template with_registers_of<Register>(), y);
+    };
+#if TULLE_X86
+    if (level == isa::avx512) {
+      return run_avx512([&]() __attribute__((always_inline)) { by(std::integral_constant<int, 64>{}); });
+    }
+    if (level == isa::avx2) {
+      return run_avx2([&]() __attribute__((always_inline)) { by(std::integral_constant<int, 32>{}); });
+    }
+#endif
+    (void)level;
+    by(std::integral_constant<int, 16>{});
   });
   join<V, Width>(parts, y);
 }
