@@ -27,6 +27,22 @@ nb::dict facts(const matrix_market_info& info) {
   return d;
 }
 
+/// How to read, and bytes in place of a file, or null.
+struct input {
+  matrix_market_options options;
+  const char* text = nullptr;
+  std::size_t size = 0;
+};
+
+input input_of(nb::handle text, int threads, bool strict) {
+  input in{{.strict = strict, .threads = threads}};
+  if (text.is_none()) return in;
+  const auto bytes = nb::cast<nb::bytes>(text);
+  in.text = bytes.c_str();
+  in.size = bytes.size();
+  return in;
+}
+
 /// From a file, or from text where `text` is bytes (and `name` stands for it in messages).
 template <scalar T>
 nb::tuple read(const std::string& name, const char* text, std::size_t size, const matrix_market_options& options) {
@@ -58,12 +74,7 @@ nb::tuple list(const std::string& name, const char* text, std::size_t size, cons
 }
 
 nb::tuple list_any(const std::string& name, nb::handle text, std::string_view type, int threads, bool strict) {
-  matrix_market_options options;
-  options.threads = threads;
-  options.strict = strict;
-  const bool in_memory = !text.is_none();
-  const char* const from = in_memory ? nb::cast<nb::bytes>(text).c_str() : nullptr;
-  const std::size_t size = in_memory ? nb::cast<nb::bytes>(text).size() : 0;
+  const auto [options, from, size] = input_of(text, threads, strict);
   if (type == "f8") return list<double>(name, from, size, options);
   if (type == "i8") return list<std::int64_t>(name, from, size, options);
   if (type == "c16") return list<std::complex<double>>(name, from, size, options);
@@ -71,12 +82,7 @@ nb::tuple list_any(const std::string& name, nb::handle text, std::string_view ty
 }
 
 nb::tuple read_any(const std::string& name, nb::handle text, std::string_view type, int threads, bool strict) {
-  matrix_market_options options;
-  options.threads = threads;
-  options.strict = strict;
-  const bool in_memory = !text.is_none();
-  const char* const from = in_memory ? nb::cast<nb::bytes>(text).c_str() : nullptr;
-  const std::size_t size = in_memory ? nb::cast<nb::bytes>(text).size() : 0;
+  const auto [options, from, size] = input_of(text, threads, strict);
   if (type == "f4") return read<float>(name, from, size, options);
   if (type == "f8") return read<double>(name, from, size, options);
   if (type == "i4") return read<std::int32_t>(name, from, size, options);
@@ -89,27 +95,6 @@ void write(const std::string& name, const matrix& a, bool symmetric, std::string
   write_matrix_market(name, a.ref, symmetric, kind);
 }
 
-/// The row of every entry of a compressed matrix: what a COO has in place of offsets.
-nb::object expand(const matrix& a) {
-  const matrix_ref& m = a.ref;
-  if (m.space != memory_space::host || m.format != matrix_format::csr) {
-    throw error(status::unsupported, "rows of entries of a CSR in host memory only");
-  }
-  nb::object made = empty_vector(NPY_INT, m.nnz);
-  if (!made.is_valid()) nb::raise_python_error();
-  auto* const to = static_cast<std::int32_t*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(made.ptr())));
-  const nb::gil_scoped_release released;
-  const auto fill = [&](const auto* offsets) {
-    for (index_t i = 0; i < m.rows; ++i) std::fill(to + offsets[i], to + offsets[i + 1], i);
-  };
-  if (m.types.offset == offset_type::i64) {
-    fill(static_cast<const std::int64_t*>(m.rowptr));
-  } else {
-    fill(static_cast<const std::int32_t*>(m.rowptr));
-  }
-  return made;
-}
-
 }  // namespace
 
 void bind_files(nb::module_& m) {
@@ -118,7 +103,6 @@ void bind_files(nb::module_& m) {
   m.def("list_matrix_market", &list_any, nb::arg("name"), nb::arg("text").none(), nb::arg("type"), nb::arg("threads") = 0,
         nb::arg("strict") = false, "(rows, columns, row, column and value of every entry)");
   m.def("write_matrix_market", &write, nb::arg("name"), nb::arg("matrix"), nb::arg("symmetric"), nb::arg("field"));
-  m.def("expand_rows", &expand, nb::arg("matrix"));
 }
 
 }  // namespace tulle::python

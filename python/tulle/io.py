@@ -75,23 +75,11 @@ def _read(name, text, source, wanted, spmatrix, format, threads, strict):
     indptr, indices, data = matrix.arrays()
     if wanted == "i8":
         data = data.astype(np.int64)
-    if facts["array"] and data.size == matrix.shape[0] * matrix.shape[1]:
+    if facts["array"]:
         return data.reshape(matrix.shape)
-    return _container(matrix, data, indices, indptr, spmatrix, format)
-
-
-def _container(matrix, data, indices, indptr, spmatrix, format):
     from scipy import sparse
 
-    if format == "csr":
-        kind = sparse.csr_matrix if spmatrix else sparse.csr_array
-        made = kind((data, indices, indptr), shape=matrix.shape, copy=False)
-        made.has_sorted_indices = made.has_canonical_format = True
-        return made
-    kind = sparse.coo_matrix if spmatrix else sparse.coo_array
-    made = kind((data, (core.expand_rows(matrix), indices)), shape=matrix.shape, copy=False)
-    made.has_canonical_format = True
-    return made
+    return _matrix.csr(sparse.csr_matrix if spmatrix else sparse.csr_array, tuple(matrix.shape), indptr, indices, data)
 
 
 def _by_scipy(name, text, source, spmatrix, format, threads, strict):
