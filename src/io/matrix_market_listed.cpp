@@ -2,6 +2,7 @@
 // it are parsed too it is known where its entries belong, and they are copied there, mirror images after all entries.
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -78,14 +79,20 @@ class lister {
     running_counts counts;
     parallel_chunks(threads, count, 1, [&](int part, auto next) {
       const entry_arrays<T> scratch = entry_arrays<T>{rows.data(), cols.data(), values.data()}.from(part * room);
-      next([&](std::ptrdiff_t i) noexcept {  // others wait for what it counts
+      next([&](std::ptrdiff_t i) {
         segment& s = segments[static_cast<std::size_t>(i)];
         s.room = room;
-        const auto lines = lines_of(file_, s, held[static_cast<std::size_t>(part)]);
-        if (lines) parse_(*lines, h_, scratch, s);
-        s.failed = s.failed || !lines;
+        std::exception_ptr failure;
+        try {
+          const auto lines = lines_of(file_, s, held[static_cast<std::size_t>(part)]);
+          if (lines) parse_(*lines, h_, scratch, s);
+          s.failed = s.failed || !lines;
+        } catch (...) {
+          failure = std::current_exception();
+        }
         const entry_counts mine{s.count, is_mirrored() ? count_beside(scratch, s.count) : 0};
-        const entry_counts before = counts.before(i, mine);
+        const entry_counts before = counts.before(i, mine);  // others wait for these, whatever became of the segment
+        if (failure) std::rethrow_exception(failure);
         if (before.all + mine.all <= most && most == h_.entries) store(scratch, mine, before, to);
       });
     });
