@@ -29,6 +29,7 @@ struct info_result {
   matrix_facts matrix;
   std::optional<matrix_market_info> file;  // nothing of a generator
   csr_stats stats;
+  scalar_type type;  // of the values
   std::optional<bin_padding> bins;
   std::vector<choice> choices;
   std::string hash;  // for JSON alone
@@ -67,8 +68,12 @@ void print_text(const info_result& r) {
     if (r.reordered) put("  order         {}\n", r.method);
     print_quality(*r.gathers, r.reordered);
   }
-  put("  y = A x       moves at least {} in f64, {} in f32\n", human_bytes(compulsory_bytes(s, 8)),
-      human_bytes(compulsory_bytes(s, 4)));
+  if (is_further(r.type)) {
+    put("  y = A x       moves at least {} in {}\n", human_bytes(compulsory_bytes(s, size_of(r.type))), tulle::name(r.type));
+  } else {
+    put("  y = A x       moves at least {} in f64, {} in f32\n", human_bytes(compulsory_bytes(s, 8)),
+        human_bytes(compulsory_bytes(s, 4)));
+  }
   for (const auto& [backend, chosen] : r.choices) {
     put("  on {:<10} {}: {}\n", backend, chosen.kernel, chosen.reason);
   }
@@ -93,6 +98,7 @@ json to_json(const info_result& r) {
                                  : json(nullptr);
   record["compulsory_bytes"] =
       object(field("f64", compulsory_bytes(r.stats, 8)), field("f32", compulsory_bytes(r.stats, 4)));
+  if (is_further(r.type)) record["compulsory_bytes"] = object(field(tulle::name(r.type).data(), compulsory_bytes(r.stats, size_of(r.type))));
   for (const auto& [backend, chosen] : r.choices) {
     record["choice"].push_back(
         object(field("backend", backend), field("kernel", chosen.kernel), field("reason", chosen.reason)));
@@ -117,7 +123,7 @@ void measure_gathers(const settings& s, const matrix_ref& a, info_result& r) {
 int run(const settings& s) {
   if (!s.method.empty() && !s.gather) throw error(status::invalid_argument, "--method goes with --gather");
   const named_matrix a = load(s.matrix, s.run);
-  info_result r{a.facts(), {}, statistics(a.matrix, s.run), {}, {}, {}};
+  info_result r{a.facts(), {}, statistics(a.matrix, s.run), a.matrix.types.value, {}, {}, {}};
   r.bins = padding_in_bins(a.matrix, r.stats, s.run);
   if (!is_generator(s.matrix)) r.file = a.info;
   for (const context& ctx : usable_contexts(s.run)) {

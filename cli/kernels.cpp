@@ -89,7 +89,7 @@ std::string refusal(const settings& s, const kernel_info& kernel, const csr_stat
   run_options cuda = s.run;
   cuda.backend = "cuda";
   const context ctx = cpu ? context::cpu(s.run.threads) : make_context(cuda);
-  const scalar_type type = with_precision(s.run, []<class T>() { return scalar_type_of<T>; });
+  const scalar_type type = type_named(s.run.precision);
   return unsupported_reason(kernel, stats, type_key{type, offsets_for(stats.nnz)}, ctx.info());
 }
 

@@ -100,6 +100,16 @@ problem load_problem(const settings& s) {
   return p;
 }
 
+/// A complex file among real ones, without --precision: all are complex.
+problem load_of_one_type(const settings& s) {
+  problem p = load_problem(s);
+  const auto is_complex = [](const named_matrix& m) { return tulle::is_complex(m.matrix.types.value); };
+  if (s.run.precision_given || !(is_complex(p.a) || is_complex(p.b) || (p.d && is_complex(*p.d)))) return p;
+  settings all = s;
+  all.run.precision = "c128";
+  return load_problem(all);
+}
+
 spgemm_options options_of(const settings& s) {
   spgemm_options options;
   options.kernel = s.run.kernel;
@@ -126,6 +136,9 @@ bench::spgemm_measurement measure(const context& ctx, const problem& p, int repe
 spgemm_verdict verify(const problem& p, const settings& s, const matrix_ref& c) {
   const matrix_ref a = s.transpose_a ? transposed(p.a.matrix, s.run) : p.a.matrix;
   const matrix_ref b = s.transpose_b ? transposed(p.b.matrix, s.run) : p.b.matrix;
+  if (is_further(c.types.value)) {
+    return bench::check_further(a, b, c, p.alpha, p.beta, p.d ? std::optional(p.d->matrix) : std::nullopt);
+  }
   return with_precision(s.run, [&]<class T>() {
     spgemm_expectation<T> expected{.a = a.as<T, std::int64_t>(), .b = b.as<T, std::int64_t>()};
     if (p.mask) expected.mask = p.mask->view<T>();
@@ -141,7 +154,7 @@ int run(const settings& s) {
   spgemm_result r;
   r.options = options_of(s);  // first: a wrong size costs no reading of files
   const context ctx = make_context(s.run);
-  const problem p = load_problem(s);
+  const problem p = load_of_one_type(s);
   const std::string names = p.a.name + " * " + p.b.name;
   r.measured = in_memory_for(names, [&] { return measure(ctx, p, s.repeat, r.options); });
   r.measured.renewed.reset();
@@ -151,7 +164,7 @@ int run(const settings& s) {
   r.c = {names, c.rows, c.cols, c.nnz};
   if (p.mask) r.mask = p.mask->name;
   if (p.d) r.add = p.d->name;
-  r.precision = s.run.precision;
+  r.precision = name(c.types.value);
   r.backend = name(ctx.backend());
   r.hash = matrix_hash(c);
   if (s.verify) r.verdict = in_memory_for(names, [&] { return verify(p, s, c); });
@@ -186,7 +199,7 @@ void add_spgemm(CLI::App& app, int& result) {
   command.add_flag("--verify", s.verify,
                    "Compare with higher precision; an entry beyond its error bound is exit code 4");
   add_backend_options(command, s.run);
-  add_precision_option(command, s.run, {"f32", "f64"});
+  add_precision_option(command, s.run, {"f32", "f64", "c64", "c128", "i64", "bool"});
   add_strict_option(command, s.run);
   add_json_option(command, s.run);
 }

@@ -148,13 +148,13 @@ void run_all(const context& ctx, spmv_problem& p, const settings& s, spmv_result
 
 template <scalar T>
 void write_result(const context& ctx, const settings& s, const spmv_problem& p) {
-  const std::vector<T> y = elements<T>(ctx, p.y);
-  std::vector<T> by_columns;
+  const std::vector<stored<T>> y = elements<T>(ctx, p.y);
+  std::vector<stored<T>> by_columns;
   for (index_t j = 0; j < p.work.rhs; ++j) {
-    const std::vector<T> one = p.work.vector_of(y, j);
+    const std::vector<stored<T>> one = p.work.vector_of(y, j);
     by_columns.insert(by_columns.end(), one.begin(), one.end());
   }
-  write_vector(s.output, host_span<const T>(by_columns), p.work.rhs);
+  write_vector(s.output, span_of<T>(by_columns), p.work.rhs);
 }
 
 int run(const settings& s) {
@@ -174,7 +174,7 @@ int run(const settings& s) {
     run_all(ctx, p, s, r);
   } else {
     r.records.push_back(run_kernel(ctx, p, s, s.run.kernel));
-    if (!s.output.empty()) with_precision(s.run, [&]<class T>() { write_result<T>(ctx, s, p); });
+    if (!s.output.empty()) with_type(p.a.types.value, [&]<class T>() { write_result<T>(ctx, s, p); });
   }
   if (!stdout_taken) print(r, s.run.json);
   return r.verified() ? ok : not_converged;
@@ -203,7 +203,7 @@ void add_spmv(CLI::App& app, int& result) {
   add_workload_options(command, s.request.work);
   add_plan_options(command, s.run);
   add_backend_options(command, s.run);
-  add_precision_option(command, s.run, {"f32", "f64", "i32", "mixed"});
+  add_precision_option(command, s.run, {"f32", "f64", "i32", "mixed", "c64", "c128", "i64", "bool"});
   add_promise_options(command, s.run);
   add_rule_options(command, s.run);
   add_strict_option(command, s.run);

@@ -14,7 +14,7 @@ beside the vendor's and beside as many single ones (from peers.json, matched by 
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
 the vendor's CSR algorithms, smallest matrix first; `passes` (of a run with --passes), what dot products and Jacobi steps add
 beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds; plan=untold: by plans that were not told the columns), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst, kind=peers and kind=losses beside other libraries), tools/tune (kind=choice by family, kind=worst, kind=vendor), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py, compare_python.py,
-measure_spgemm_limits.py, measure_busy_cpu.py and of `tulle bench --precision-study` (cache=both: cold beside warm; values=WORDS,
+measure_spgemm_limits.py, measure_busy_cpu.py, tools/scipy_acceptance and of `tulle bench --precision-study` (cache=both: cold beside warm; values=WORDS,
 forms=WORDS: those that begin so, _ for a blank, commas between), and those of two commits side by side, have tables of their own, whatever the settings.
 
     tools/bench_table.py README.md docs/*.md            rewrite the tables
@@ -291,6 +291,28 @@ def kept_table(run: dict) -> str:
         f"\n{c['device']}; commit {c['commit_before']} before, {c['commit']} after, {c['date'][:10]}.\n")
 
 
+def acceptance_table(run: dict) -> str:
+    """Of tools/scipy_acceptance, one row per suite: tests, outcomes that changed, products, those by tulle, and what was left."""
+    names = {"scipy": "scipy.sparse", "pyamg": "PyAMG", "networkx": "NetworkX", "sklearn": "scikit-learn, sparse"}
+    rows, left_of = [], {}
+    for s in run["suites"]:
+        left = {t: n["left_to_scipy"] for t, n in s["types"].items() if n["left_to_scipy"]}
+        for t, n in left.items():
+            left_of[t] = left_of.get(t, 0) + n
+        rows.append([names[s["suite"]], f"{s['tests']:,}", f"{len(s['changed'])}", f"{s['products']:,}", f"{100 * s['by_tulle']:.1f}%",
+                     f"{s['left_to_scipy']:,}"])
+    products, left = (sum(s[key] for s in run["suites"]) for key in ("products", "left_to_scipy"))
+    rows.append(["**all**", f"{sum(s['tests'] for s in run['suites']):,}", f"**{sum(len(s['changed']) for s in run['suites'])}**",
+                 f"{products:,}", f"**{100 * run['by_tulle']:.1f}%**", f"{left:,}"])
+    words = {"float128": "long double", "complex256": "complex long double"}
+    most = sorted(left_of.items(), key=lambda item: -item[1])[:4]
+    v = run["versions"]
+    return markdown(["tests of", "tests", "outcomes changed", "products", "by tulle", "left to SciPy"], rows) + (
+        f"\nLeft to SciPy most: {', '.join(f'{n:,} of {words.get(t, t)}' for t, n in most)}. SciPy {v['scipy']}, PyAMG {v['pyamg']}, "
+        f"NetworkX {v['networkx']}, scikit-learn {v['scikit-learn']}, NumPy {v['numpy']}, Python {v['python']}; commit {v['commit']}, "
+        f"{run['date'][:10]}.\n")
+
+
 def busy_table(run: dict) -> str:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
     from measure_busy_cpu import table as table_of  # noqa: PLC0415 (not needed for the others)
@@ -522,6 +544,7 @@ def replace_tables(text: str, results: Path) -> str:
         run = json.loads((results / f"{marker['name']}.json").read_text(encoding="utf-8"))
         made = (cpu_table(run) if "results" in run else limits_table(run) if "limits" in run
                 else busy_table(run) if "busy" in run
+                else acceptance_table(run) if "suites" in run
                 else choices_table(run, (DEFAULTS | given)["precision"]) if "choices" in run
                 else choice_cpu_table(run, (DEFAULTS | given)["kind"]) if "choice_cpu" in run
                 else columns_table(run, DEFAULTS | given) if "gather us" in run.get("header", [])

@@ -45,6 +45,9 @@ void check(const bench_options& o) {
   if (o.operation == "spgemm" && o.run.precision == "mixed") {
     throw error(status::invalid_argument, "bench spgemm goes without --precision mixed");
   }
+  if (is_further(type_named(o.run.precision)) && (o.operation == "solve" || o.errors || o.precision_study)) {
+    throw error(status::invalid_argument, fmt::format("--precision {} goes with bench spmv and spgemm alone", o.run.precision));
+  }
   if (o.operation != "solve") {
     (void)narrowing_of(o.run);
   } else if (narrowing_of_solver(o.run).is_asked_for()) {
@@ -118,7 +121,7 @@ void add_bench(CLI::App& app, int& result) {
   add_plan_options(command, o->run);
   add_backend_options(command, o->run);
   add_strict_option(command, o->run);
-  add_precision_option(command, o->run, {"f32", "f64", "both", "mixed"});
+  add_precision_option(command, o->run, {"f32", "f64", "both", "mixed", "c64", "c128", "i64", "bool"});
   add_promise_options(command, o->run);
   add_rule_options(command, o->run);
   add_count(command, "--warmup", o->warmup, 0, 1000, "Runs before the timed ones");

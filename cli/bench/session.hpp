@@ -88,6 +88,7 @@ void session::each_matrix(std::vector<omission>& omitted, const Prepare& prepare
     if (asked == "mixed") one(which, "mixed");
     if (asked == "f64" || asked == "both") one(which, "f64");
     if (asked == "f32" || asked == "both") one(which, "f32");
+    if (is_further(type_named(asked))) one(which, asked.c_str());
   }
   clear_bar();
 }

@@ -3,6 +3,8 @@
 #include <array>
 #include <tulle/core/peak_memory.hpp>
 
+#include "common/matrix.hpp"
+
 namespace tulle::cli::bench {
 namespace {
 
@@ -49,6 +51,22 @@ spgemm_measurement measure_spgemm(const context& ctx, harness& clock, const spge
   m.whole.nnz_c = plan.nnz();
   m.whole.workspace_bytes = plan.workspace_bytes();
   return m;
+}
+
+spgemm_verdict check_further(const matrix_ref& a, const matrix_ref& b, const matrix_ref& c, double alpha, double beta,
+                             const std::optional<matrix_ref>& d) {
+  return with_type(c.types.value, [&]<class T>() -> spgemm_verdict {
+    if constexpr (further_scalar<T>) {
+      spgemm_expectation<T> expected{.a = a.as<T, std::int64_t>(), .b = b.as<T, std::int64_t>()};
+      if (d) expected.d = d->as<T, std::int64_t>();
+      expected.alpha = static_cast<T>(alpha);
+      expected.beta = static_cast<T>(beta);
+      const matrix_ref wide = widened(c);
+      return check_spgemm(context::cpu(1), expected, wide.as<T, std::int64_t>());
+    } else {
+      return {};
+    }
+  });
 }
 
 }  // namespace tulle::cli::bench

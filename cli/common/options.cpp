@@ -93,7 +93,8 @@ void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::
   const bool mixed = std::ranges::find(types, "mixed") != types.end();
   add_choice(app, "--precision", o.precision, types,
              mixed ? "Type of the values; mixed: f64, but values of A in fewer bits where that is allowed"
-                   : "Type of the values");
+                   : "Type of the values; complex files are c128 without this option")
+      ->each([&o](const std::string&) { o.precision_given = true; });
 }
 
 void add_json_option(CLI::App& app, run_options& o) { app.add_flag("--json", o.json, "JSON on stdout"); }

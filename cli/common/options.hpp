@@ -28,12 +28,16 @@ struct run_options {
   std::string effort = "standard";  // none, standard, max
   std::string policy = "standard";  // standard, simple
   std::string reorder = "never";    // never, auto, always, an ordering's name
-  std::string precision = "f64";    // f32, f64, i32, mixed
+  std::string precision = "f64";    // f32, f64, i32, mixed, c64, c128, i64, bool
+  bool precision_given = false;     // else a complex file is read as c128
   std::optional<double> tolerance, below, shrink, percent;  // of mixed: see narrowing.hpp
   std::string bound;                                        // of a tolerance; empty: componentwise
   bool json = false;
   bool strict = false;
 };
+
+/// The types of values that there are.
+inline const std::vector<std::string> every_precision{"f32", "f64", "i32", "c64", "c128", "i64", "bool"};
 
 inline constexpr const char* matrix_help = "Matrix Market file, - or gen:NAME:...";
 
@@ -50,7 +54,7 @@ void add_backend_options(CLI::App& app, run_options& o);  // --backend --threads
 void add_threads_option(CLI::App& app, run_options& o);   // --threads alone
 void add_plan_options(CLI::App& app, run_options& o);     // --effort --policy --reorder
 void add_reorder_option(CLI::App& app, run_options& o);   // --reorder alone
-void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types = {"f32", "f64", "i32"});
+void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types = every_precision);
 void add_json_option(CLI::App& app, run_options& o);
 void add_strict_option(CLI::App& app, run_options& o);
 
@@ -65,7 +69,7 @@ struct output_option {
 /// INVALID_ARGUMENT where two of them, or one and --json, want the same place, FILE_IO where one cannot be written.
 bool check_outputs(bool json, std::initializer_list<output_option> outputs);
 
-/// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32"; "mixed" is f64).
+/// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32"; f64 for all others: for what looks at patterns).
 template <class F>
 decltype(auto) with_precision(const run_options& o, F&& f) {
   if (o.precision == "f32") return f.template operator()<float>();

@@ -25,6 +25,7 @@
 #include <tulle/ops/kernels.hpp>
 #include <tulle/ops/linear_operator.hpp>
 #include <tulle/ops/matrix.hpp>
+#include <tulle/ops/once.hpp>
 #include <tulle/ops/permutation.hpp>
 #include <tulle/ops/sddmm.hpp>
 #include <tulle/ops/spgemm.hpp>

@@ -15,7 +15,14 @@ inline PyArrayObject* numpy_array(nb::handle a) { return reinterpret_cast<PyArra
 inline bool is_plain(nb::handle a, int number) {
   if (!PyArray_CheckExact(a.ptr())) return false;
   PyArrayObject* const x = numpy_array(a);
-  return PyArray_TYPE(x) == number && PyArray_ISALIGNED(x) && PyArray_ISNOTSWAPPED(x);
+  return known_number(PyArray_TYPE(x)) == number && PyArray_ISALIGNED(x) && PyArray_ISNOTSWAPPED(x);
+}
+
+/// Contiguous and in this machine's order.
+inline bool is_row_of_numbers(nb::handle a) {
+  if (!PyArray_CheckExact(a.ptr())) return false;
+  PyArrayObject* const x = numpy_array(a);
+  return PyArray_IS_C_CONTIGUOUS(x) && PyArray_ISALIGNED(x) && PyArray_ISNOTSWAPPED(x);
 }
 
 /// A distance between elements in elements; 0 where it is none that tulle reads.

@@ -11,12 +11,28 @@ namespace tulle::python {
 namespace {
 
 std::string_view name_of(mm_symmetry s) {
-  return s == mm_symmetry::general ? "general" : s == mm_symmetry::symmetric ? "symmetric" : "skew-symmetric";
+  switch (s) {
+    case mm_symmetry::general: return "general";
+    case mm_symmetry::symmetric: return "symmetric";
+    case mm_symmetry::skew_symmetric: return "skew-symmetric";
+    case mm_symmetry::hermitian: break;
+  }
+  return "hermitian";
+}
+
+std::string_view name_of(mm_field f) {
+  switch (f) {
+    case mm_field::real: return "real";
+    case mm_field::integer: return "integer";
+    case mm_field::pattern: return "pattern";
+    case mm_field::complex: break;
+  }
+  return "complex";
 }
 
 nb::dict facts(const matrix_market_info& info) {
   nb::dict d;
-  d["field"] = info.field == mm_field::real ? "real" : info.field == mm_field::integer ? "integer" : "pattern";
+  d["field"] = std::string(name_of(info.field));
   d["symmetry"] = std::string(name_of(info.symmetry));
   d["array"] = info.array;
   d["stored_entries"] = info.stored_entries;
@@ -50,11 +66,17 @@ nb::tuple read_any(const std::string& name, nb::handle text, std::string_view ty
   if (type == "f4") return read<float>(name, from, size, options);
   if (type == "f8") return read<double>(name, from, size, options);
   if (type == "i4") return read<std::int32_t>(name, from, size, options);
+  if (type == "i8") return read<std::int64_t>(name, from, size, options);
+  if (type == "c8") return read<std::complex<float>>(name, from, size, options);
+  if (type == "c16") return read<std::complex<double>>(name, from, size, options);
   throw error(status::unsupported, "values of type " + std::string(type) + " are not read");
 }
 
 void write(const std::string& name, const matrix& a, bool symmetric, std::string_view field) {
-  const mm_field kind = field == "pattern" ? mm_field::pattern : field == "integer" ? mm_field::integer : mm_field::real;
+  mm_field kind = mm_field::real;
+  for (const mm_field f : {mm_field::integer, mm_field::pattern, mm_field::complex}) {
+    if (name_of(f) == field) kind = f;
+  }
   const nb::gil_scoped_release released;
   write_matrix_market(name, a.ref, symmetric, kind);
 }

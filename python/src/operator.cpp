@@ -28,12 +28,13 @@ E choice(std::string_view given, const char* what, std::initializer_list<E> all)
 
 class py_operator {
  public:
-  py_operator(const matrix& a, std::string kernel, std::string_view effort, bool transpose, std::string_view reorder,
-              std::string_view method, index_t columns, double tolerance, int threads)
+  py_operator(const matrix& a, std::string kernel, std::string_view effort, bool transpose, bool conjugate,
+              std::string_view reorder, std::string_view method, index_t columns, double tolerance, int threads, bool plain)
       : ctx_(threads > 0 && a.ref.space == memory_space::host ? context::cpu(threads) : own_context(a.ref)), a_(a.ref) {
     options_.kernel = std::move(kernel);
     options_.effort = choice(effort, "effort", {spmv_effort::none, spmv_effort::standard, spmv_effort::max});
     options_.transpose = transpose;
+    options_.conjugate = conjugate;
     options_.reorder = choice(reorder, "reorder", {spmv_reorder::never, spmv_reorder::automatic, spmv_reorder::always});
     if (!method.empty()) options_.reorder_method = ordering_named(method);
     options_.columns = columns;
@@ -43,12 +44,18 @@ class py_operator {
     shape_ = plan_->dimensions();
     type_ = plan_->vector_type();
     number_ = type_of(type_).number;
+    plain_ = plain;
     takes_many_ = plan_->can(operation::apply_many);
   }
 
   /// y = A x in a new array of NumPy, or nothing where x is not an array that can be read as it is.
   [[nodiscard]] nb::object multiply(nb::handle x) const {
-    if (on_device() || !PyArray_CheckExact(x.ptr())) return {};
+    if (!plain_ || on_device() || !PyArray_CheckExact(x.ptr())) return {};
+    return multiply_as_computed(x);
+  }
+
+  /// The same for x of the type that the plan computes in, which may stand for another one of the caller's.
+  [[nodiscard]] nb::object multiply_as_computed(nb::handle x) const {
     PyArrayObject* const from = numpy_array(x);
     if (!is_plain(x, number_)) return multiply_wider(x);
     if (PyArray_NDIM(from) == 1) return multiply_one(*plan_, from, type_, number_);
@@ -223,6 +230,7 @@ class py_operator {
   shape shape_;
   scalar_type type_ = scalar_type::f64;
   int number_ = NPY_DOUBLE;
+  bool plain_ = true;  // results are of the type that the plan computes in
   bool takes_many_ = true;
 };
 
@@ -236,17 +244,17 @@ nb::object matmul(nb::pointer_and_handle<py_operator> self, nb::handle x) {
 
 void bind_operator(nb::module_& m) {
   nb::class_<py_operator>(m, "Operator", nb::dynamic_attr(), nb::is_weak_referenceable())
-      .def(nb::init<const matrix&, std::string, std::string_view, bool, std::string_view, std::string_view, index_t, double, int>(),
+      .def(nb::init<const matrix&, std::string, std::string_view, bool, bool, std::string_view, std::string_view, index_t, double, int, bool>(),
            nb::arg("matrix"), nb::arg("kernel") = "", nb::arg("effort") = "standard", nb::arg("transpose") = false,
-           nb::arg("reorder") = "never", nb::arg("reorder_method") = "", nb::arg("columns") = 0, nb::arg("tolerance") = 0.0,
-           nb::arg("threads") = 0)
+           nb::arg("conjugate") = false, nb::arg("reorder") = "never", nb::arg("reorder_method") = "", nb::arg("columns") = 0,
+           nb::arg("tolerance") = 0.0, nb::arg("threads") = 0, nb::arg("plain") = true)
       .def("__matmul__", &matmul, nb::arg("x").none())
       .def("matvec", &matmul, nb::arg("x").none(), "A @ x for a vector; what solvers of SciPy and CuPy call.")
       .def("matmat", &matmul, nb::arg("x").none(), "A @ X for several vectors side by side.")
       .def("dot", &matmul, nb::arg("x").none())
       .def("__call__", &matmul, nb::arg("x").none())
       .def("_multiply", [](const py_operator& a, nb::handle x) {
-        nb::object y = a.multiply(x);
+        nb::object y = a.multiply_as_computed(x);
         return y.is_valid() ? y : nb::none();
       })
       .def("_apply", &py_operator::apply, nb::arg("alpha"), nb::arg("x"), nb::arg("beta"), nb::arg("y"))

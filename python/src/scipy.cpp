@@ -12,13 +12,6 @@
 namespace tulle::python {
 namespace {
 
-/// Contiguous and in this machine's order.
-bool is_row_of_numbers(nb::handle a) {
-  if (!PyArray_CheckExact(a.ptr())) return false;
-  PyArrayObject* const x = numpy_array(a);
-  return PyArray_IS_C_CONTIGUOUS(x) && PyArray_ISALIGNED(x) && PyArray_ISNOTSWAPPED(x);
-}
-
 struct compressed {
   bool taken = false;
   matrix_ref ref;

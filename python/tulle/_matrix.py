@@ -38,6 +38,11 @@ def as_array(a):
     return host_array(a)
 
 
+def dtype_of(a):
+    """Of the values of whatever `as_matrix` takes."""
+    return as_array(a[0]).dtype if isinstance(a, (tuple, list)) else np.dtype(a.dtype)
+
+
 def _contiguous(a):
     return _cupy().ascontiguousarray(a) if is_device_array(a) else np.require(a, requirements=["C", "A"])
 

@@ -17,7 +17,7 @@ class operator(core.Operator):
         of anything with `__array_interface__`, `__cuda_array_interface__` or DLPack. Nothing is copied where the layout
         allows it: values of a native type, 32-bit indices, contiguous arrays.
     shape : (rows, columns), for three arrays.
-    dtype : of values and vectors, where it is not that of `a`.
+    dtype : of values, where it is not that of `a`. Results have the type that SciPy's would have.
     kernel : its name, as `tulle kernels` lists them; empty: chosen.
     effort : "none" (nothing is validated), "standard" or "max" (kernels are timed).
     reorder : "never", "auto" or "always": whether rows and columns may be stored in another order.
@@ -54,15 +54,19 @@ class operator(core.Operator):
                        tolerance=tolerance, threads=threads)
         self._set_up(_matrix.as_matrix(a, shape, dtype), options, False)
 
-    def _set_up(self, matrix, options, transposed):
-        core.Operator.__init__(self, matrix, transpose=transposed, **options)
+    def _set_up(self, matrix, options, transposed, conjugated=False):
+        computed = np.dtype(matrix.dtype)
+        given = _matrix.dtype_of(self._source) if self._source_dtype is None else self._source_dtype
+        self.dtype = given.newbyteorder("=")
+        core.Operator.__init__(self, matrix, transpose=transposed, conjugate=conjugated,
+                               plain=bool(_types.common(self.dtype, computed) == computed), **options)
         self._matrix = matrix
         self._options = options
-        self._is_transposed = transposed
-        self._transpose = None
-        self._others = {}
+        self._is_transposed, self._is_conjugated = transposed, conjugated
+        self._family = {(transposed, conjugated): self}  # shared by an operator, its transpose and their conjugates
+        self._others = {}  # of the same matrix in other types
         self._stream = None
-        self.dtype = np.dtype(core.names[self.value_type])
+        self._computed = computed  # the type of values and vectors in the plan
 
     def _matmul_any(self, x):
         """A @ x for what the compiled part leaves over: lists, other types and layouts, sparse matrices, devices."""
@@ -81,7 +85,7 @@ class operator(core.Operator):
         x = _matrix.host_array(x)
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise ValueError(f"x has the shape {x.shape}, A is {self.shape[0]} x {self.shape[1]}")
-        common = np.result_type(self.dtype, x.dtype)
+        common = _types.common(self.dtype, x.dtype)
         if common.kind == "c" and self.dtype.kind != "c":
             return self._by_parts(x, common)
         working = _types.working(common)
@@ -90,16 +94,16 @@ class operator(core.Operator):
         x = np.require(_types.cast(x, common), requirements=["C", "A"])
         if not x.dtype.isnative:
             x = x.astype(x.dtype.newbyteorder("="))
-        y = (self if working == self.dtype else self._in(working))._multiply(x)
+        y = (self if working == self._computed else self._in(working))._multiply(x)
         assert y is not None
-        return y
+        return _types.back(y, common)
 
     def _by_parts(self, x, common):
         """A real A times complex x: real and imaginary parts are two vectors side by side."""
         real = np.dtype(f"f{common.itemsize // 2}")
         wide = np.ascontiguousarray(x, dtype=common)
         parts = wide.view(real).reshape(wide.shape[0], -1)
-        y = np.ascontiguousarray((self if real == self.dtype else self._in(real)) @ parts)
+        y = np.ascontiguousarray((self if real == self._computed else self._in(real)) @ parts)
         return y.view(common).reshape((self.shape[0],) + wide.shape[1:])
 
     def _in(self, dtype):
@@ -108,7 +112,8 @@ class operator(core.Operator):
         if other is None:
             other = operator.__new__(operator)
             other._source, other._source_dtype = self._source, dtype
-            other._set_up(_matrix.as_matrix(self._source, self._matrix.shape, dtype), self._options, self._is_transposed)
+            matrix = _matrix.as_matrix(self._source, self._matrix.shape, dtype)
+            other._set_up(matrix, self._options, self._is_transposed, self._is_conjugated)
             self._others[dtype] = other
         return other
 
@@ -118,34 +123,37 @@ class operator(core.Operator):
         return y.T if getattr(y, "ndim", 1) == 2 else y
 
     def apply(self, x, out, *, alpha=1.0, beta=0.0):
-        """out = alpha A x + beta out, without new memory. x and out: arrays of A's type, of one or two dimensions. beta = 0
-        overwrites out, NaN included. Returns out."""
+        """out = alpha A x + beta out, without new memory. x and out: arrays of A's type (of int32 for integers of less bits, of
+        the signed type for uint32 and uint64), of one or two dimensions. alpha and beta: real numbers, whole ones for integers,
+        0 or 1 for booleans. beta = 0 overwrites out, NaN included. Returns out."""
         if self._matrix.on_device:
             from . import _device
 
             return _device.apply(self, x, out, alpha, beta)
         if not self._apply(alpha, x, beta, out):
-            raise TypeError(f"x and out must be arrays of {self.dtype} with positive strides, in rows or columns side by side")
+            raise TypeError(f"x and out must be arrays of {self._computed} with positive strides, in rows or columns side by side")
         return out
 
     @property
     def T(self):
         """The operator of the transpose. It is made once, and costs about 20 products."""
-        if self._transpose is None:
+        return self._relative(not self._is_transposed, self._is_conjugated)
+
+    def _relative(self, transposed, conjugated):
+        other = self._family.get((transposed, conjugated))
+        if other is None:
             other = operator.__new__(operator)
             other._source, other._source_dtype = self._source, self._source_dtype
             options = dict(self._options, kernel="", reorder="never", reorder_method="")
-            other._set_up(self._matrix, options, not self._is_transposed)
-            other._transpose = self
-            self._transpose = other
-        return self._transpose
+            other._set_up(self._matrix, options, transposed, conjugated)
+            other._family = self._family
+            self._family[transposed, conjugated] = other
+        return other
 
     @property
     def H(self):
         """The operator of the conjugate transpose."""
-        if self.dtype.kind != "c":
-            return self.T
-        return operator(self._source.conj().T, dtype=self._source_dtype)
+        return self._relative(not self._is_transposed, self._is_conjugated ^ (self.dtype.kind == "c"))
 
     def transpose(self):
         return self.T
@@ -166,20 +174,14 @@ class operator(core.Operator):
             data = self._source[0] if isinstance(self._source, (tuple, list)) else getattr(self._source, "data", None)
         if data is None:
             raise ValueError("update: the matrix has no values of its own; give them")
-        self._update_values(_matrix.values_of(data, self.dtype).ravel())
-        return self
-
-    def _update_values(self, data):
-        self._update(data)
+        values = _matrix.values_of(data, self.dtype).ravel()
+        for one in self._family.values():
+            one._update(values)
+            if one is not self:
+                one._others.clear()
         for other in self._others.values():
-            other._update(_matrix.values_of(data, other.dtype))
-        transpose, self._transpose = self._transpose, None  # not for ever
-        if transpose is not None:
-            try:
-                transpose._update(data)
-                transpose._others.clear()
-            finally:
-                self._transpose = transpose
+            other._update(_matrix.values_of(data, other.dtype).ravel())
+        return self
 
     def autotune(self):
         """Times every kernel that suits the matrix and keeps the fastest. Returns the operator."""

@@ -6,22 +6,17 @@ from . import _matrix, _types
 from ._core import core
 
 
-def _dtype_of(a):
-    if isinstance(a, (tuple, list)):
-        return _matrix.as_array(a[0]).dtype
-    return np.dtype(a.dtype)
-
-
 def _plain(a):
     """What stands behind an operator."""
     if isinstance(a, core.Operator):
-        return a.T._source.T if a._is_transposed else a._source
+        source = a._source.T if a._is_transposed else a._source
+        return source.conj() if a._is_conjugated else source
     return a
 
 
 def _operands(*all):
     all = [_plain(a) for a in all]
-    common = np.result_type(*(_dtype_of(a) for a in all))
+    common = _types.common(*(_matrix.dtype_of(a) for a in all))
     if _types.working(common) is None:
         raise TypeError(f"values of type {common}: tulle takes {', '.join(sorted(t.name for t in _types.native))}")
     return common, [_matrix.as_matrix(a, dtype=common) for a in all]

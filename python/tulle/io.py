@@ -12,7 +12,7 @@ from ._core import core
 
 __all__ = ["mminfo", "mmread", "mmwrite"]
 
-_FIELDS = {"integer": "i8", "real": "f8", "double": "f8", "pattern": "f8"}
+_FIELDS = {"integer": "i8", "real": "f8", "double": "f8", "pattern": "f8", "complex": "c16"}
 
 
 def mmread(source, *, spmatrix=True, format="coo", threads=0, strict=False):
@@ -38,30 +38,10 @@ def mmread(source, *, spmatrix=True, format="coo", threads=0, strict=False):
     name, text, banner = _open(source)
     words = banner.lower().split()
     field = words[3] if len(words) > 3 else "real"
-    if field in ("complex", "unsigned-integer"):
-        read = _complex if field == "complex" and "c16" in core.value_types else _by_scipy
-        return read(name, text, source, spmatrix, format, threads, strict)
-    return _read(name, text, source, _FIELDS.get(field, "f8"), spmatrix, format, threads, strict)
-
-
-def _complex(name, text, source, spmatrix, format, threads, strict):
-    try:
-        return _read(name, text, source, "c16", spmatrix, format, threads, strict)
-    except NotImplementedError:
-        return _by_scipy(name, text, source, spmatrix, format, threads, strict)
-
-
-def _read(name, text, source, wanted, spmatrix, format, threads, strict):
-    reading = "i4" if wanted == "i8" else wanted
-    try:
-        matrix, facts = core.read_matrix_market(name, text, reading, threads, strict)
-    except OverflowError:
-        if reading != "i4":
-            raise
-        return _by_scipy(name, text, source, spmatrix, format, threads, strict)  # integers of 64 bits
+    if field == "unsigned-integer":
+        return _by_scipy(name, text, spmatrix, format)
+    matrix, facts = core.read_matrix_market(name, text, _FIELDS.get(field, "f8"), threads, strict)
     indptr, indices, data = matrix.arrays()
-    if wanted == "i8":
-        data = data.astype(np.int64)
     if facts["array"] and data.size == matrix.shape[0] * matrix.shape[1]:
         return data.reshape(matrix.shape)
     return _container(matrix, data, indices, indptr, spmatrix, format)
@@ -81,7 +61,7 @@ def _container(matrix, data, indices, indptr, spmatrix, format):
     return made
 
 
-def _by_scipy(name, text, source, spmatrix, format, threads, strict):
+def _by_scipy(name, text, spmatrix, format):
     from scipy.io import mmread as scipys
 
     made = scipys(name if text is None else _io.BytesIO(text), spmatrix=spmatrix)
@@ -127,7 +107,7 @@ def _banner(name, first):
 
 def _banner_of_zstd(name):
     """What the field is, without a library for zstd: what tulle itself says when it reads."""
-    _, facts = core.read_matrix_market(name, None, "f8", 0, False)
+    _, facts = core.read_matrix_market(name, None, "c16", 0, False)
     return f"%%MatrixMarket matrix coordinate {facts['field']} {facts['symmetry']}"
 
 
@@ -135,11 +115,12 @@ def mmwrite(target, a, comment=None, field=None, precision=None, symmetry="AUTO"
     """Writes a Matrix Market file. As scipy.io.mmwrite; without `precision` every number has the fewest digits that read back
     to itself, and the file is there whole or not at all. `.gz` and `.zst` names are compressed.
 
-    target : a path, or a file that is open for writing. a : a sparse matrix, or a dense array. field : "real", "integer" or
-    "pattern"; symmetry : "general", "symmetric", "AUTO" (matrices of less than 100 rows are looked at, as SciPy does).
+    target : a path, or a file that is open for writing. a : a sparse matrix, or a dense array. field : "real", "integer",
+    "complex" or "pattern"; symmetry : "general", "symmetric", "AUTO" (matrices of less than 100 rows are looked at, as SciPy
+    does, and complex ones may be found hermitian).
 
-    A comment, a precision, complex and dense values, other symmetries and open files go through SciPy's own. Raises OSError,
-    ValueError.
+    A comment, a precision, dense values, unsigned ones of 32 and 64 bits, symmetries that were asked for of complex values, skew symmetry and open
+    files go through SciPy's own. Raises OSError, ValueError.
 
     >>> import os, tempfile, scipy.sparse as sp, tulle
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -150,15 +131,20 @@ def mmwrite(target, a, comment=None, field=None, precision=None, symmetry="AUTO"
     1 2 1
     2 1 2
     """
-    plain = (not hasattr(target, "write") and not comment and precision is None and field in (None, "real", "integer", "pattern")
-             and _matrix.is_sparse(a) and len(a.shape) == 2)
-    if plain and symmetry in ("AUTO", None) and (symmetry is None or max(a.shape, default=0) < 100):
-        from scipy.io._mmio import MMFile
+    plain = (not hasattr(target, "write") and not comment and precision is None and _matrix.is_sparse(a) and len(a.shape) == 2
+             and _types.working(a.dtype) is not None and (a.dtype.kind != "u" or a.dtype.itemsize <= 2))
+    if plain:
+        is_complex = a.dtype.kind == "c"
+        plain = field in ((None, "complex") if is_complex else (None, "real", "integer", "pattern"))
+        asked = symmetry not in ("AUTO", None)
+        if plain and not asked and (symmetry is None or max(a.shape, default=0) < 100):
+            from scipy.io._mmio import MMFile
 
-        symmetry = MMFile._get_symmetry(a)
-    symmetry = "general" if symmetry in ("AUTO", None) and plain else symmetry
-    if not plain or symmetry not in ("general", "symmetric") or _types.working(a.dtype) is None or a.dtype.kind == "c" or (
-            a.dtype.kind in "iu" and a.dtype.itemsize == 8):
+            symmetry = MMFile._get_symmetry(a.astype(np.int64) if a.dtype.kind in "bu" else a)  # which have no sign
+        symmetry = "general" if symmetry in ("AUTO", None) else symmetry
+        known = ("general",) if asked and is_complex else ("general", "symmetric", "hermitian") if is_complex else ("general", "symmetric")
+        plain = plain and symmetry in known
+    if not plain:
         from scipy.io import mmwrite as scipys
 
         return scipys(target, a, comment=comment, field=field, precision=precision, symmetry=symmetry)
@@ -167,13 +153,13 @@ def mmwrite(target, a, comment=None, field=None, precision=None, symmetry="AUTO"
     if not name.endswith((".mtx", ".gz", ".zst")):
         name += ".mtx"
     if field is None:
-        field = "integer" if a.dtype.kind in "iub" else "real"
+        field = {"f": "real", "c": "complex"}.get(a.dtype.kind, "integer")
     elif field == "integer" and a.dtype.kind == "f":
-        a = a.astype(np.int32)
+        a = a.astype(np.int64)
     elif field == "pattern":
         a = a.tocsr(copy=True)
         a.data[:] = 1
-    core.write_matrix_market(name, _matrix.as_matrix(a.tocsr()), symmetry == "symmetric", field)
+    core.write_matrix_market(name, _matrix.as_matrix(a.tocsr()), symmetry != "general", field)
 
 
 def mminfo(source):

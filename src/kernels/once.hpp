@@ -1,0 +1,16 @@
+// The contract of tulle/ops/once.hpp with the CPU: arguments are checked, X and Y are row-major.
+#pragma once
+
+#include <tulle/ops/once.hpp>
+
+#include "kernels/spmv.hpp"
+
+namespace tulle::cpu {
+
+void apply_coo(const matrix_ref& a, const strided_vectors& x, const strided_vectors& y);
+void apply_diagonals(const context& ctx, const diagonals_ref& a, const strided_vectors& x, const strided_vectors& y);
+void apply_blocks(const context& ctx, const blocks_ref& a, const strided_vectors& x, const strided_vectors& y);
+block_matrix multiply_blocks(const context& ctx, const blocks_ref& a, const blocks_ref& b);
+diagonal_matrix multiply_diagonals(const context& ctx, const diagonals_ref& a, const diagonals_ref& b);
+
+}  // namespace tulle::cpu
