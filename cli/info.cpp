@@ -69,7 +69,8 @@ void print_text(const info_result& r) {
     print_quality(*r.gathers, r.reordered);
   }
   if (is_further(r.type)) {
-    put("  y = A x       moves at least {} in {}\n", human_bytes(compulsory_bytes(s, size_of(r.type))), tulle::name(r.type));
+    put("  y = A x       moves at least {} in {}\n", human_bytes(compulsory_bytes(s, size_of(r.type))),
+        tulle::name(r.type));
   } else {
     put("  y = A x       moves at least {} in f64, {} in f32\n", human_bytes(compulsory_bytes(s, 8)),
         human_bytes(compulsory_bytes(s, 4)));
@@ -98,7 +99,8 @@ json to_json(const info_result& r) {
                                  : json(nullptr);
   record["compulsory_bytes"] =
       object(field("f64", compulsory_bytes(r.stats, 8)), field("f32", compulsory_bytes(r.stats, 4)));
-  if (is_further(r.type)) record["compulsory_bytes"] = object(field(tulle::name(r.type).data(), compulsory_bytes(r.stats, size_of(r.type))));
+  if (is_further(r.type))
+    record["compulsory_bytes"] = object(field(tulle::name(r.type).data(), compulsory_bytes(r.stats, size_of(r.type))));
   for (const auto& [backend, chosen] : r.choices) {
     record["choice"].push_back(
         object(field("backend", backend), field("kernel", chosen.kernel), field("reason", chosen.reason)));

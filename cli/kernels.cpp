@@ -83,19 +83,23 @@ void print_text(const kernels_result& r) {
 }
 
 /// What a kernel says about the matrix that was named; without a usable GPU, that there is none.
-std::string refusal(const settings& s, const kernel_info& kernel, const csr_stats& stats) {
+std::string refusal(const settings& s, const kernel_info& kernel, const csr_stats& stats, scalar_type type) {
   const bool cpu = kernel.backend == backend_kind::cpu;
   if (!cpu && cuda_device_count() == 0) return cuda_unavailable_reason();
   run_options cuda = s.run;
   cuda.backend = "cuda";
   const context ctx = cpu ? context::cpu(s.run.threads) : make_context(cuda);
-  const scalar_type type = type_named(s.run.precision);
   return unsupported_reason(kernel, stats, type_key{type, offsets_for(stats.nnz)}, ctx.info());
 }
 
 int run(const settings& s) {
   std::optional<csr_stats> stats;
-  if (!s.matrix.empty()) stats = statistics(load(s.matrix, s.run).matrix, s.run);
+  scalar_type type = scalar_type::f64;
+  if (!s.matrix.empty()) {
+    const named_matrix a = load(s.matrix, s.run);
+    stats = statistics(a.matrix, s.run);
+    type = a.matrix.types.value;
+  }
   kernels_result result;
   for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
     if (s.run.backend != "auto" && s.run.backend != name(backend)) continue;
@@ -106,7 +110,7 @@ int run(const settings& s) {
         result.lines.push_back({k, {}});
       } else if (k.operation == kernel_operation::spmv || k.operation == kernel_operation::spmv_transposed) {
         // Those of C = A B take two matrices, and solvers ask for more than statistics.
-        result.lines.push_back({k, refusal(s, k, *stats)});
+        result.lines.push_back({k, refusal(s, k, *stats, type)});
       }
     }
   }

@@ -207,7 +207,7 @@ cg_result by_jacobi(const context& ctx, const settings& s, const matrix_ref& a, 
 template <scalar T>
 int solve(const settings& s, bool stdout_taken) {
   const context ctx = make_context(s.run);
-  const named_matrix loaded = load(s.matrix, s.run);
+  const named_matrix loaded = load_real(s.matrix, s.run);
   const index_t n = loaded.matrix.rows;
   const matrix_ref a = place(ctx, loaded.matrix, offsets_for(loaded.matrix.nnz));
   const std::vector<T> rhs =

@@ -46,7 +46,8 @@ void check(const bench_options& o) {
     throw error(status::invalid_argument, "bench spgemm goes without --precision mixed");
   }
   if (is_further(type_named(o.run.precision)) && (o.operation == "solve" || o.errors || o.precision_study)) {
-    throw error(status::invalid_argument, fmt::format("--precision {} goes with bench spmv and spgemm alone", o.run.precision));
+    throw error(status::invalid_argument,
+                fmt::format("--precision {} goes with bench spmv and spgemm alone", o.run.precision));
   }
   if (o.operation != "solve") {
     (void)narrowing_of(o.run);

@@ -55,7 +55,7 @@ class study {
   }
 
   subject_of_study prepare(const case_name& which) const {
-    subject_of_study s{load(which.spec, o_.run), {}, {}, {}, {}};
+    subject_of_study s{load_real(which.spec, o_.run), {}, {}, {}, {}};
     s.facts = s.loaded.facts();
     if (!which.label.empty()) s.facts.name = which.label;
     in_memory_for(s.facts.name, [&] {

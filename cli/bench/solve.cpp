@@ -27,7 +27,7 @@ struct solve_case {
 
 solve_case make_case(const session& bench, const case_name& which, const run_options& run) {
   solve_case c;
-  c.loaded = std::make_shared<named_matrix>(load(which.spec, run));
+  c.loaded = std::make_shared<named_matrix>(load_real(which.spec, run));
   const matrix_ref& host = c.loaded->matrix;
   if (host.rows != host.cols) {
     throw error(status::invalid_dimensions, fmt::format("{} is {} x {}, not square", which.spec, host.rows, host.cols));

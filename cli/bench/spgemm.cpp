@@ -63,7 +63,8 @@ void check(const context& host, spgemm_case& c, const matrix_ref& result, spgemm
   spgemm_verdict verdict = c.first_verdict;
   if (is_further(got.types.value)) {
     if (!r.same_bits) verdict = check_further(c.a, c.b, got);
-    r.sorted = with_view<double>(got, [&](auto view) { return validate(host, view, {.sorted = true, .duplicates = true}).ok(); });
+    r.sorted = with_view<double>(
+        got, [&](auto view) { return validate(host, view, {.sorted = true, .duplicates = true}).ok(); });
   } else {
     with_precision(c.run, [&]<class T>() {
       with_view<T>(got, [&](auto view) {

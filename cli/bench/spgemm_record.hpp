@@ -29,7 +29,9 @@ struct spgemm_record : measurement {
   [[nodiscard]] double compression() const {
     return nnz_c > 0 ? static_cast<double>(products) / static_cast<double>(nnz_c) : 0;
   }
-  [[nodiscard]] double entry_bytes() const { return static_cast<double>(size_of(type_named(precision)) + sizeof(index_t)); }
+  [[nodiscard]] double entry_bytes() const {
+    return static_cast<double>(size_of(type_named(precision)) + sizeof(index_t));
+  }
   /// The fewest bytes: columns and values of A, of B where it is another matrix, and of C, and 12 for each row.
   [[nodiscard]] double compulsory_bytes() const;
   [[nodiscard]] double gbs() const { return compulsory_bytes() / time.median * 1e-3; }

@@ -59,7 +59,8 @@ matrix_ref converted(csr<From> a, const Convert& convert) {
   return csr<To>{a.rows, a.cols, std::move(a.rowptr), std::move(a.colind), std::move(values)};
 }
 
-/// Generators make real numbers: a complex one gets a random imaginary part, an i64 is an i32, a boolean is true unless 0.
+/// Generators make real numbers: a complex one gets a random imaginary part, an i64 is an i32, a boolean is true unless
+/// 0.
 matrix_ref generated(const std::string& spec, scalar_type type, const context& ctx) {
   return with_type(type, [&]<class T>() -> matrix_ref {
     if constexpr (complex_scalar<T>) {
@@ -69,7 +70,8 @@ matrix_ref generated(const std::string& spec, scalar_type type, const context& c
       vector_ops(ctx).random(3, imaginary);
       return converted<R, T>(std::move(real), [&](R v, std::size_t k) { return T(v, imaginary[k]); });
     } else if constexpr (std::same_as<T, std::int64_t>) {
-      return converted<std::int32_t, T>(generate<std::int32_t>(ctx, spec), [](std::int32_t v, std::size_t) { return T{v}; });
+      return converted<std::int32_t, T>(generate<std::int32_t>(ctx, spec),
+                                        [](std::int32_t v, std::size_t) { return T{v}; });
     } else if constexpr (std::same_as<T, bool>) {
       return converted<double, T>(generate<double>(ctx, spec), [](double v, std::size_t) { return v != 0; });
     } else {
@@ -78,10 +80,12 @@ matrix_ref generated(const std::string& spec, scalar_type type, const context& c
   });
 }
 
-matrix_ref read(const std::string& file, scalar_type type, const matrix_market_options& options, matrix_market_info* info) {
+matrix_ref read(const std::string& file, scalar_type type, const matrix_market_options& options,
+                matrix_market_info* info) {
   return with_type(type, [&]<class T>() -> matrix_ref {
     if constexpr (std::same_as<T, bool>) {
-      return converted<double, T>(read_matrix_market<double>(file, options, info), [](double v, std::size_t) { return v != 0; });
+      return converted<double, T>(read_matrix_market<double>(file, options, info),
+                                  [](double v, std::size_t) { return v != 0; });
     } else {
       return read_matrix_market<T>(file, options, info);
     }
@@ -98,7 +102,8 @@ matrix_ref read_as_asked(const std::string& file, const run_options& o, const ma
     const bool complex_as_real = e.code() == status::unsupported && !is_complex(type) &&
                                  std::string_view(e.what()).find("complex") != std::string_view::npos;
     if (!complex_as_real) throw;
-    if (o.precision_given || file == "-") throw error(e.code(), fmt::format("{}; --precision c128 reads them", e.what()));
+    if (o.precision_given || file == "-")
+      throw error(e.code(), fmt::format("{}; --precision c128 reads them", e.what()));
   }
   return read(file, scalar_type::c128, options, info);
 }
@@ -145,6 +150,12 @@ named_matrix load(const std::string& spec, const run_options& o) {
   return a;
 }
 
+named_matrix load_real(const std::string& spec, const run_options& o) {
+  named_matrix a = load(spec, o);
+  if (!is_complex(a.matrix.types.value)) return a;
+  throw error(status::unsupported, fmt::format("{}: it has complex values, which are not taken here", a.name));
+}
+
 csr_stats statistics(const matrix_ref& a, const run_options& o) {
   return with_precision(o,
                         [&]<class T>() { return tulle::statistics(context::cpu(o.threads), a.as<T, std::int64_t>()); });
@@ -164,7 +175,8 @@ double read_rate(const matrix_market_info& info) {
 }
 
 template <scalar T>
-std::vector<stored<T>> load_vector(const std::string& spec, index_t size, std::string_view argument, const run_options& o) {
+std::vector<stored<T>> load_vector(const std::string& spec, index_t size, std::string_view argument,
+                                   const run_options& o) {
   run_options of_type = o;
   of_type.precision = name(scalar_type_of<T>);
   of_type.precision_given = true;
@@ -202,7 +214,7 @@ template <scalar T>
 void write_vector(const std::string& file, host_span<const T> x, index_t columns) {
   fmt::memory_buffer text;
   fmt::format_to(std::back_inserter(text), "%%MatrixMarket matrix array {} general\n{} {}\n",
-                 complex_scalar<T>        ? "complex"
+                 complex_scalar<T>       ? "complex"
                  : std::is_integral_v<T> ? "integer"
                                          : "real",
                  x.size() / static_cast<std::size_t>(columns), columns);

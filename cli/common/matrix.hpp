@@ -32,8 +32,8 @@ json to_json(const csr_stats& stats);
 
 /// A matrix named on the command line: a file, "-" (a file on stdin, compressed or not) or "gen:NAME:key=value,...".
 struct named_matrix {
-  matrix_ref matrix;        // owns its arrays: a CSR in host memory with 64-bit offsets and values of the precision, or c128
-  std::string name;         // short: "cant" or the generator spec
+  matrix_ref matrix;  // owns its arrays: a CSR in host memory with 64-bit offsets and values of the precision, or c128
+  std::string name;   // short: "cant" or the generator spec
   matrix_market_info info;  // of a file
 
   [[nodiscard]] matrix_facts facts() const { return {name, matrix.rows, matrix.cols, matrix.nnz}; }
@@ -44,8 +44,11 @@ struct named_matrix {
 };
 /// Throws INVALID_ARGUMENT where standard input was taken before.
 void take_stdin();
-/// Notes (duplicates summed and the like) go to stderr. A complex file is read as c128 where no precision was asked for.
+/// Notes (duplicates summed and the like) go to stderr. A complex file is read as c128 where no precision was asked
+/// for.
 named_matrix load(const std::string& spec, const run_options& o);
+/// The same for what has no complex values: such a file is UNSUPPORTED.
+named_matrix load_real(const std::string& spec, const run_options& o);
 /// Returns f(); where memory does not suffice, the message begins with the name of what it was for.
 template <class F>
 decltype(auto) in_memory_for(std::string_view name, F&& f) {
@@ -68,7 +71,8 @@ double read_rate(const matrix_market_info& info);
 /// A dense vector of `size` elements from an n x 1 (or 1 x n) matrix as `load` takes it; `argument` names the option in
 /// the message of INVALID_DIMENSIONS.
 template <scalar T>
-std::vector<stored<T>> load_vector(const std::string& spec, index_t size, std::string_view argument, const run_options& o);
+std::vector<stored<T>> load_vector(const std::string& spec, index_t size, std::string_view argument,
+                                   const run_options& o);
 
 inline constexpr const char* output_help = "File to write: .mtx, .mtx.gz or .mtx.zst; - is stdout";
 /// Writes a matrix as write_matrix_market does and notes how fast that went. Throws FILE_IO, and

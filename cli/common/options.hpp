@@ -69,7 +69,8 @@ struct output_option {
 /// INVALID_ARGUMENT where two of them, or one and --json, want the same place, FILE_IO where one cannot be written.
 bool check_outputs(bool json, std::initializer_list<output_option> outputs);
 
-/// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32"; f64 for all others: for what looks at patterns).
+/// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32"; f64 for all others: for what looks at
+/// patterns).
 template <class F>
 decltype(auto) with_precision(const run_options& o, F&& f) {
   if (o.precision == "f32") return f.template operator()<float>();

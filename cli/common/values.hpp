@@ -16,13 +16,20 @@ namespace tulle::cli {
 template <class F>
 decltype(auto) with_type(scalar_type type, F&& f) {
   switch (type) {
-    case scalar_type::f32: return f.template operator()<float>();
-    case scalar_type::i32: return f.template operator()<std::int32_t>();
-    case scalar_type::i64: return f.template operator()<std::int64_t>();
-    case scalar_type::c64: return f.template operator()<std::complex<float>>();
-    case scalar_type::c128: return f.template operator()<std::complex<double>>();
-    case scalar_type::boolean: return f.template operator()<bool>();
-    case scalar_type::f64: break;
+    case scalar_type::f32:
+      return f.template operator()<float>();
+    case scalar_type::i32:
+      return f.template operator()<std::int32_t>();
+    case scalar_type::i64:
+      return f.template operator()<std::int64_t>();
+    case scalar_type::c64:
+      return f.template operator()<std::complex<float>>();
+    case scalar_type::c128:
+      return f.template operator()<std::complex<double>>();
+    case scalar_type::boolean:
+      return f.template operator()<bool>();
+    case scalar_type::f64:
+      break;
   }
   return f.template operator()<double>();
 }

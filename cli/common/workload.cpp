@@ -70,9 +70,8 @@ void add_vectors(const context& ctx, const spmv_request& request, const run_opti
   for (index_t j = 0; j < p.work.rhs; ++j) {
     std::vector<stored<T>> one_x = p.work.vector_of(x, j);
     const std::vector<stored<T>> one_y0 = p.work.vector_of(y0, j);
-    spmv_reference exact =
-        reference_spmv(context::cpu(o.threads), static_cast<T>(p.alpha), a.as<T, std::int64_t>(),
-                       span_of<T>(one_x), static_cast<T>(p.beta), span_of<T>(one_y0));
+    spmv_reference exact = reference_spmv(context::cpu(o.threads), static_cast<T>(p.alpha), a.as<T, std::int64_t>(),
+                                          span_of<T>(one_x), static_cast<T>(p.beta), span_of<T>(one_y0));
     expected->add(std::move(exact), std::move(one_x));
   }
   p.error_ratio = [ctx, expected](const buffer<std::byte>& y, const value_tolerance& promise) {

@@ -94,8 +94,8 @@ void set_vectors(const context& ctx, const spmv_request& request, const run_opti
 /// Loads, computes the reference where the answer is to be verified, and copies to the backend.
 spmv_problem make_problem(const context& ctx, const spmv_request& request, const run_options& o);
 
-/// Random vector in [-1, 1), of complex numbers in both parts (integers: -8..8, booleans: every second true), the same on every
-/// machine.
+/// Random vector in [-1, 1), of complex numbers in both parts (integers: -8..8, booleans: every second true), the same
+/// on every machine.
 template <scalar T>
 std::vector<stored<T>> random_vector(std::size_t n, std::uint64_t seed);
 

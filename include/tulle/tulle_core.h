@@ -91,10 +91,10 @@ void tulle_buffer_destroy(tulle_buffer* buffer);
 
 /** Of values. TULLE_C64 and TULLE_C128 are complex numbers, the real part before the imaginary one (C's float _Complex,
  * double _Complex). TULLE_I64 wraps modulo 2^64 as TULLE_I32 modulo 2^32. TULLE_BOOL is one byte, 0 or 1, whose sum is
- * "or" and whose product is "and"; any other byte than 0 counts as 1. The last four have y = alpha A x + beta y, several
- * right-hand sides, C = alpha A B + beta D, transposes, sums, orders, conversions and files; what lacks them (kernels
- * that store values otherwise, masks, blocks, dot products, solvers) is UNSUPPORTED and says so. alpha and beta are real
- * numbers for all types. */
+ * "or" and whose product is "and"; any other byte than 0 counts as 1. The last four have y = alpha A x + beta y,
+ * several right-hand sides, C = alpha A B + beta D, transposes, sums, orders, conversions and files; what lacks them
+ * (kernels that store values otherwise, masks, blocks, dot products, solvers) is UNSUPPORTED and says so. alpha and
+ * beta are real numbers for all types. */
 typedef int32_t tulle_scalar_type;
 enum {
   TULLE_F32 = 0,  /**< float */
@@ -140,8 +140,7 @@ tulle_status tulle_csr_copy(const tulle_context* context, const tulle_csr_arrays
 tulle_status tulle_csr_borrow(const tulle_context* context, const tulle_csr_arrays* arrays, tulle_csr** matrix);
 /** The same without a look at the contents: the caller vouches for them, and broken ones are undefined behaviour. A
  * plan that is made of the matrix looks at them, unless its effort is TULLE_EFFORT_NONE. */
-tulle_status tulle_csr_borrow_trusted(const tulle_context* context, const tulle_csr_arrays* arrays,
-                                      tulle_csr** matrix);
+tulle_status tulle_csr_borrow_trusted(const tulle_context* context, const tulle_csr_arrays* arrays, tulle_csr** matrix);
 /** A Matrix Market file (.mtx, .mtx.gz, .mtx.zst) as a CSR with 64-bit offsets in the context's memory. UNSUPPORTED for
  * complex values as real ones, and for TULLE_BOOL. */
 tulle_status tulle_csr_read_matrix_market(const tulle_context* context, const char* path, tulle_scalar_type scalar_type,

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <tulle/core/vector_ref.hpp>
 
@@ -17,6 +19,9 @@ inline bool is_plain(nb::handle a, int number) {
   PyArrayObject* const x = numpy_array(a);
   return known_number(PyArray_TYPE(x)) == number && PyArray_ISALIGNED(x) && PyArray_ISNOTSWAPPED(x);
 }
+
+/// Dimensions that tulle has; SciPy's may be larger.
+inline bool is_extent(std::int64_t n) { return n >= 0 && n <= std::numeric_limits<index_t>::max(); }
 
 /// Contiguous and in this machine's order.
 inline bool is_row_of_numbers(nb::handle a) {

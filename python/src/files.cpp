@@ -12,20 +12,28 @@ namespace {
 
 std::string_view name_of(mm_symmetry s) {
   switch (s) {
-    case mm_symmetry::general: return "general";
-    case mm_symmetry::symmetric: return "symmetric";
-    case mm_symmetry::skew_symmetric: return "skew-symmetric";
-    case mm_symmetry::hermitian: break;
+    case mm_symmetry::general:
+      return "general";
+    case mm_symmetry::symmetric:
+      return "symmetric";
+    case mm_symmetry::skew_symmetric:
+      return "skew-symmetric";
+    case mm_symmetry::hermitian:
+      break;
   }
   return "hermitian";
 }
 
 std::string_view name_of(mm_field f) {
   switch (f) {
-    case mm_field::real: return "real";
-    case mm_field::integer: return "integer";
-    case mm_field::pattern: return "pattern";
-    case mm_field::complex: break;
+    case mm_field::real:
+      return "real";
+    case mm_field::integer:
+      return "integer";
+    case mm_field::pattern:
+      return "pattern";
+    case mm_field::complex:
+      break;
   }
   return "complex";
 }

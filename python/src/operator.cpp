@@ -29,7 +29,8 @@ E choice(std::string_view given, const char* what, std::initializer_list<E> all)
 class py_operator {
  public:
   py_operator(const matrix& a, std::string kernel, std::string_view effort, bool transpose, bool conjugate,
-              std::string_view reorder, std::string_view method, index_t columns, double tolerance, int threads, bool plain)
+              std::string_view reorder, std::string_view method, index_t columns, double tolerance, int threads,
+              bool plain)
       : ctx_(threads > 0 && a.ref.space == memory_space::host ? context::cpu(threads) : own_context(a.ref)), a_(a.ref) {
     options_.kernel = std::move(kernel);
     options_.effort = choice(effort, "effort", {spmv_effort::none, spmv_effort::standard, spmv_effort::max});
@@ -59,7 +60,7 @@ class py_operator {
     PyArrayObject* const from = numpy_array(x);
     if (!is_plain(x, number_)) return multiply_wider(x);
     if (PyArray_NDIM(from) == 1) return multiply_one(*plan_, from, type_, number_);
-    if (PyArray_NDIM(from) == 2) return multiply_many(from);
+    if (PyArray_NDIM(from) == 2) return multiply_many(const_cast<py_operator*>(this)->for_many(), from, type_, number_);
     return {};
   }
 
@@ -173,27 +174,29 @@ class py_operator {
     return made;
   }
 
-  nb::object multiply_many(PyArrayObject* from) const {
-    const auto x = as_multivector(from, type_);
+  nb::object multiply_many(const any_spmv_plan& plan, PyArrayObject* from, scalar_type type, int number) const {
+    const auto x = as_multivector(from, type);
     if (!x) return {};
-    nb::object made = empty_like_rows(*x, number_, shape_.rows);
-    const auto y = as_multivector(numpy_array(made), type_);
+    nb::object made = empty_like_rows(*x, number, shape_.rows);
+    const auto y = as_multivector(numpy_array(made), type);
     if (x->count == 0 || !y) return made;
-    const any_spmv_plan& plan = const_cast<py_operator*>(this)->for_many();
     locked([&] { plan.apply_many(1, *x, 0, *y); });
     return made;
   }
 
   /// f32 values between f64 vectors, by a plan of its own that is made when it is first wanted.
   nb::object multiply_wider(nb::handle x) const {
-    if (type_ != scalar_type::f32 || !is_plain(x, NPY_DOUBLE) || PyArray_NDIM(numpy_array(x)) != 1) return {};
+    const int dimensions = is_plain(x, NPY_DOUBLE) ? PyArray_NDIM(numpy_array(x)) : 0;
+    if (type_ != scalar_type::f32 || (dimensions != 1 && dimensions != 2)) return {};
     locked([&] {
       if (wide_) return;
       spmv_options options = options_;
       options.vector_type = scalar_type::f64;
       wide_.emplace(ctx_, a_, options);
     });
-    return multiply_one(*wide_, numpy_array(x), scalar_type::f64, NPY_DOUBLE);
+    if (dimensions == 1) return multiply_one(*wide_, numpy_array(x), scalar_type::f64, NPY_DOUBLE);
+    if (!wide_->can(operation::apply_many)) return {};
+    return multiply_many(*wide_, numpy_array(x), scalar_type::f64, NPY_DOUBLE);
   }
 
   /// Blocks that stay blocks take one vector at a time: several go by a CSR.
@@ -244,19 +247,21 @@ nb::object matmul(nb::pointer_and_handle<py_operator> self, nb::handle x) {
 
 void bind_operator(nb::module_& m) {
   nb::class_<py_operator>(m, "Operator", nb::dynamic_attr(), nb::is_weak_referenceable())
-      .def(nb::init<const matrix&, std::string, std::string_view, bool, bool, std::string_view, std::string_view, index_t, double, int, bool>(),
+      .def(nb::init<const matrix&, std::string, std::string_view, bool, bool, std::string_view, std::string_view,
+                    index_t, double, int, bool>(),
            nb::arg("matrix"), nb::arg("kernel") = "", nb::arg("effort") = "standard", nb::arg("transpose") = false,
-           nb::arg("conjugate") = false, nb::arg("reorder") = "never", nb::arg("reorder_method") = "", nb::arg("columns") = 0,
-           nb::arg("tolerance") = 0.0, nb::arg("threads") = 0, nb::arg("plain") = true)
+           nb::arg("conjugate") = false, nb::arg("reorder") = "never", nb::arg("reorder_method") = "",
+           nb::arg("columns") = 0, nb::arg("tolerance") = 0.0, nb::arg("threads") = 0, nb::arg("plain") = true)
       .def("__matmul__", &matmul, nb::arg("x").none())
       .def("matvec", &matmul, nb::arg("x").none(), "A @ x for a vector; what solvers of SciPy and CuPy call.")
       .def("matmat", &matmul, nb::arg("x").none(), "A @ X for several vectors side by side.")
       .def("dot", &matmul, nb::arg("x").none())
       .def("__call__", &matmul, nb::arg("x").none())
-      .def("_multiply", [](const py_operator& a, nb::handle x) {
-        nb::object y = a.multiply_as_computed(x);
-        return y.is_valid() ? y : nb::none();
-      })
+      .def("_multiply",
+           [](const py_operator& a, nb::handle x) {
+             nb::object y = a.multiply_as_computed(x);
+             return y.is_valid() ? y : nb::none();
+           })
       .def("_apply", &py_operator::apply, nb::arg("alpha"), nb::arg("x"), nb::arg("beta"), nb::arg("y"))
       .def("_apply_device", &py_operator::apply_device)
       .def("_update", &py_operator::update, nb::arg("data").none())

@@ -16,12 +16,9 @@ struct value_type {
 };
 
 inline constexpr value_type value_types[] = {
-    {scalar_type::f64, NPY_DOUBLE, 'f', 8},
-    {scalar_type::f32, NPY_FLOAT, 'f', 4},
-    {scalar_type::i32, NPY_INT, 'i', 4},
-    {scalar_type::i64, NPY_LONG, 'i', 8},
-    {scalar_type::c64, NPY_CFLOAT, 'c', 8},
-    {scalar_type::c128, NPY_CDOUBLE, 'c', 16},
+    {scalar_type::f64, NPY_DOUBLE, 'f', 8},   {scalar_type::f32, NPY_FLOAT, 'f', 4},
+    {scalar_type::i32, NPY_INT, 'i', 4},      {scalar_type::i64, NPY_LONG, 'i', 8},
+    {scalar_type::c64, NPY_CFLOAT, 'c', 8},   {scalar_type::c128, NPY_CDOUBLE, 'c', 16},
     {scalar_type::boolean, NPY_BOOL, 'b', 1},
 };
 static_assert(sizeof(long) == 8 && sizeof(int) == 4);

@@ -84,7 +84,7 @@ def _converted(a, x, multiply):
         real = np.dtype(f"f{common.itemsize // 2}")
         y = multiply(a, _plain_values(a.data, real), wide.view(real).reshape(wide.shape[0], -1), True)
         return None if y is None else y.view(common).reshape(y.shape[:1] + wide.shape[1:])
-    if _types.working(common) is None:
+    if _types.working(common) is None or (common.itemsize < 4 and common.kind in "iu"):  # of few bits SciPy's loop is faster
         return None
     y = multiply(a, _plain_values(a.data, common), _plain_values(x, common), True)
     return None if y is None else _types.back(y, common)
@@ -93,13 +93,13 @@ def _converted(a, x, multiply):
 def _make_dense(multiply):
     def make(scipys):
         def product(self, other):
-            if type(other) is np.ndarray and self.ndim <= 2:
+            if type(other) is np.ndarray:
                 y = None
-                if self.ndim == 2:
+                if len(self._shape) == 2:
                     y = multiply(self, self.data, other)
                     if y is None:
                         y = _converted(self, other, multiply)
-                elif self.format == "csr":
+                elif self.format == "csr":  # of one dimension: a row
                     y = _converted(self, other, multiply)
                     y = None if y is None else y[0]
                 if y is not None:
@@ -150,14 +150,15 @@ def _compressed(multiply, a, b, shape, common):
     made = multiply(*(reversed(shape) if a.format == "csc" else shape), *arrays)
     if made is None:
         return None
-    indptr, indices, data = made
+    indptr, indices, data, is_sorted = made
     rows, _, cols = shape
     if len(data) == 0:
         return a.__class__((rows, cols), dtype=common, **_blocks_of(a, b))
     index = _index_type(a, (a.indptr, a.indices, b.indptr, b.indices), len(indices))
     indices, indptr = indices.astype(index, copy=False), indptr.astype(index, copy=False)
     result = a.__class__((_types.back(data, common), indices, indptr), shape=(rows, cols), **_blocks_of(a, b))
-    result.has_sorted_indices = result.has_canonical_format = True
+    if is_sorted:
+        result.has_sorted_indices = result.has_canonical_format = True
     return result
 
 
@@ -237,7 +238,8 @@ class _Installed:
 def install():
     """Puts tulle's products under SciPy's own: `@`, `*` of matrices, `dot`, of csr, csc, bsr, coo and dia with vectors, several
     vectors and sparse matrices. What tulle does not take (long double, objects, more than two dimensions) stays SciPy's, silently.
-    Results have SciPy's types; indices of products are sorted. Calls nest: each has its `uninstall`. As a context manager it lasts for a block.
+    Results have SciPy's types; indices of products are sorted, but for those of up to 4096 multiplications, which have SciPy's
+    order and no zeros. Calls nest: each has its `uninstall`. As a context manager it lasts for a block.
 
     >>> import numpy as np, scipy.sparse as sp, tulle
     >>> with tulle.install():

@@ -103,7 +103,8 @@ class operator(core.Operator):
         real = np.dtype(f"f{common.itemsize // 2}")
         wide = np.ascontiguousarray(x, dtype=common)
         parts = wide.view(real).reshape(wide.shape[0], -1)
-        y = np.ascontiguousarray((self if real == self._computed else self._in(real)) @ parts)
+        as_it_is = real == self._computed or self._computed == np.float32  # which multiplies float64 vectors without a copy
+        y = np.ascontiguousarray((self if as_it_is else self._in(real)) @ parts)
         return y.view(common).reshape((self.shape[0],) + wide.shape[1:])
 
     def _in(self, dtype):

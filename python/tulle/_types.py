@@ -33,15 +33,19 @@ def working(dtype):
 
 
 def cast(values, dtype):
-    """`values` in the working type of `dtype`: no copy where they are in it already."""
+    """`values` in the working type of `dtype`: no copy where they are in it already, or unsigned of the same size."""
     target = working(dtype)
     if values.dtype == target:
         return values
     if target.kind == "i" and np.dtype(dtype).kind == "u":
-        return values.astype(dtype, copy=False).astype(target)  # wraps around: the same bits
+        values = values.astype(np.dtype(dtype).newbyteorder("="), copy=False)
+        return values.view(target) if values.dtype.itemsize == target.itemsize else values.astype(target)
     return values.astype(target)
 
 
 def back(values, dtype):
     """What was computed in the working type of `dtype`, as `dtype`: of integers the last bits."""
-    return values if values.dtype == dtype else values.astype(dtype)
+    if values.dtype == dtype:
+        return values
+    wraps = np.dtype(dtype).kind == "u" and values.dtype.kind == "i" and np.dtype(dtype).itemsize == values.dtype.itemsize
+    return values.view(dtype) if wraps else values.astype(dtype)

@@ -38,7 +38,7 @@ def mmread(source, *, spmatrix=True, format="coo", threads=0, strict=False):
     name, text, banner = _open(source)
     words = banner.lower().split()
     field = words[3] if len(words) > 3 else "real"
-    if field == "unsigned-integer":
+    if field == "unsigned-integer" or (field != "complex" and words[4:5] == ["hermitian"]):
         return _by_scipy(name, text, spmatrix, format)
     matrix, facts = core.read_matrix_market(name, text, _FIELDS.get(field, "f8"), threads, strict)
     indptr, indices, data = matrix.arrays()

@@ -149,7 +149,8 @@ float finiteness(further::complex_number<R> v) {
                                                                 : std::numeric_limits<float>::infinity();
 }
 
-/// What `validate` finds in a matrix of any type: integers and booleans are finite, complex numbers where both parts are.
+/// What `validate` finds in a matrix of any type: integers and booleans are finite, complex numbers where both parts
+/// are.
 validation find(const context& ctx, const matrix_ref& a, validate_options options) {
   if (!is_further(a.types.value)) {
     return dispatch<type_set::all>(a.types, [&]<class T, class O>() { return validate(ctx, a.as<T, O>(), options); });
@@ -164,7 +165,9 @@ validation find(const context& ctx, const matrix_ref& a, validate_options option
   }
   matrix_ref stand_in = here(a);
   std::vector<float> flags(static_cast<std::size_t>(a.nnz));
-  const auto fill = [&](const auto* values) { std::transform(values, values + a.nnz, flags.begin(), [](auto v) { return finiteness(v); }); };
+  const auto fill = [&](const auto* values) {
+    std::transform(values, values + a.nnz, flags.begin(), [](auto v) { return finiteness(v); });
+  };
   if (a.types.value == scalar_type::c64) {
     fill(static_cast<const further::complex_number<float>*>(stand_in.values));
   } else {

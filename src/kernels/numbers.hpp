@@ -1,5 +1,5 @@
-// Values of every type as structs of the same bytes, with the arithmetic of kernels/further_types.hpp: for loops that are written
-// once for all types.
+// Values of every type as structs of the same bytes, with the arithmetic of kernels/further_types.hpp: for loops that
+// are written once for all types.
 #pragma once
 
 #include "kernels/further_types.hpp"
@@ -43,10 +43,14 @@ constexpr bool is_zero(wrapping32 a) { return a.bits == 0; }
 template <class F>
 decltype(auto) dispatch_numbers(scalar_type type, F&& f) {
   switch (type) {
-    case scalar_type::f32: return f.template operator()<real_number<float>>();
-    case scalar_type::f64: return f.template operator()<real_number<double>>();
-    case scalar_type::i32: return f.template operator()<wrapping32>();
-    default: return dispatch(type, std::forward<F>(f));
+    case scalar_type::f32:
+      return f.template operator()<real_number<float>>();
+    case scalar_type::f64:
+      return f.template operator()<real_number<double>>();
+    case scalar_type::i32:
+      return f.template operator()<wrapping32>();
+    default:
+      return dispatch(type, std::forward<F>(f));
   }
 }
 

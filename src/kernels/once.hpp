@@ -11,6 +11,9 @@ void apply_coo(const matrix_ref& a, const strided_vectors& x, const strided_vect
 void apply_diagonals(const context& ctx, const diagonals_ref& a, const strided_vectors& x, const strided_vectors& y);
 void apply_blocks(const context& ctx, const blocks_ref& a, const strided_vectors& x, const strided_vectors& y);
 block_matrix multiply_blocks(const context& ctx, const blocks_ref& a, const blocks_ref& b);
+/// Of C = A B, counted to just above `most`.
+std::int64_t count_products(const matrix_ref& a, const matrix_ref& b, std::int64_t most);
+block_matrix multiply_rows(const context& ctx, const matrix_ref& a, const matrix_ref& b, std::int64_t products);
 diagonal_matrix multiply_diagonals(const context& ctx, const diagonals_ref& a, const diagonals_ref& b);
 
 }  // namespace tulle::cpu

@@ -21,8 +21,8 @@ void check(const context& ctx, scalar_type type, shape a, const const_multivecto
 void check_blocks(const blocks_ref& a, const char* name) {
   const auto divides = [](index_t block, index_t n) { return block >= 1 && n % block == 0; };
   if (divides(a.block_rows, a.rows) && divides(a.block_cols, a.cols)) return;
-  throw error(status::invalid_dimensions, fmt::format("{} is {} x {}: blocks of {} x {} do not divide it", name, a.rows, a.cols,
-                                                      a.block_rows, a.block_cols));
+  throw error(status::invalid_dimensions, fmt::format("{} is {} x {}: blocks of {} x {} do not divide it", name, a.rows,
+                                                      a.cols, a.block_rows, a.block_cols));
 }
 
 }  // namespace
@@ -50,8 +50,8 @@ block_matrix multiply_blocks(const context& ctx, const blocks_ref& a, const bloc
   check_blocks(b, "B");
   if (a.cols != b.rows || a.block_cols != b.block_rows) {
     throw error(status::invalid_dimensions,
-                fmt::format("A is {} x {} in blocks of {} x {}, B {} x {} in blocks of {} x {}", a.rows, a.cols, a.block_rows,
-                            a.block_cols, b.rows, b.cols, b.block_rows, b.block_cols));
+                fmt::format("A is {} x {} in blocks of {} x {}, B {} x {} in blocks of {} x {}", a.rows, a.cols,
+                            a.block_rows, a.block_cols, b.rows, b.cols, b.block_rows, b.block_cols));
   }
   if (a.types.value != b.types.value) {
     throw error(status::invalid_argument,
@@ -60,8 +60,27 @@ block_matrix multiply_blocks(const context& ctx, const blocks_ref& a, const bloc
   return cpu::multiply_blocks(ctx, a, b);
 }
 
+std::optional<block_matrix> multiply_small(const context& ctx, const matrix_ref& a, const matrix_ref& b,
+                                           std::int64_t most_products) {
+  if (ctx.backend() != backend_kind::cpu) throw error(status::unsupported, "multiply_small works on the host alone");
+  if (a.format != matrix_format::csr || b.format != matrix_format::csr)
+    throw error(status::unsupported, "multiply_small takes CSR");
+  if (a.cols != b.rows) {
+    throw error(status::invalid_dimensions, fmt::format("A is {} x {}, B {} x {}", a.rows, a.cols, b.rows, b.cols));
+  }
+  if (a.types.value != b.types.value) {
+    throw error(status::invalid_argument,
+                fmt::format("A holds {}, B {} values", name(a.types.value), name(b.types.value)));
+  }
+  if (b.cols > most_products || a.nnz > most_products) return {};
+  const std::int64_t products = cpu::count_products(a, b, most_products);
+  if (products > most_products) return {};
+  return cpu::multiply_rows(ctx, a, b, products);
+}
+
 diagonal_matrix multiply_diagonals(const context& ctx, const diagonals_ref& a, const diagonals_ref& b) {
-  if (ctx.backend() != backend_kind::cpu) throw error(status::unsupported, "multiply_diagonals works on the host alone");
+  if (ctx.backend() != backend_kind::cpu)
+    throw error(status::unsupported, "multiply_diagonals works on the host alone");
   if (a.cols != b.rows) {
     throw error(status::invalid_dimensions, fmt::format("A is {} x {}, B {} x {}", a.rows, a.cols, b.rows, b.cols));
   }

@@ -37,8 +37,8 @@ class capi_further : public on_each_backend {
     return to;
   }
   template <class V>
-  std::vector<V> apply(const csr_handle& a, const tulle_spmv_options& options, double alpha, const std::vector<V>& x, double beta,
-                       std::vector<V> y) {
+  std::vector<V> apply(const csr_handle& a, const tulle_spmv_options& options, double alpha, const std::vector<V>& x,
+                       double beta, std::vector<V> y) {
     const auto plan = made<plan_handle>(tulle_spmv_plan_create_with, context, a, &options);
     const buffer_handle from = upload(x), to = upload(y);
     TULLE_EXPECT_OK(tulle_spmv_plan_apply(plan.get(), alpha, got<void*>(tulle_buffer_data, from),
@@ -68,10 +68,12 @@ TEST_P(capi_further, multiplies_vectors) {
 
   constexpr std::int64_t big = std::int64_t{1} << 62;
   const small<std::int64_t> b{.values = {big, 1, -7, 3}};
-  EXPECT_EQ(apply<std::int64_t>(placed(b, TULLE_I64), {}, 1, {4, 0, 5}, 0, {0, 0, 0}), (std::vector<std::int64_t>{5, -35, 12}));
+  EXPECT_EQ(apply<std::int64_t>(placed(b, TULLE_I64), {}, 1, {4, 0, 5}, 0, {0, 0, 0}),
+            (std::vector<std::int64_t>{5, -35, 12}));
 
   const small<std::uint8_t> c{.values = {1, 1, 0, 2}};  // any byte but 0 is true
-  EXPECT_EQ(apply<std::uint8_t>(placed(c, TULLE_BOOL), {}, 1, {1, 0, 1}, 0, {0, 0, 0}), (std::vector<std::uint8_t>{1, 0, 1}));
+  EXPECT_EQ(apply<std::uint8_t>(placed(c, TULLE_BOOL), {}, 1, {1, 0, 1}, 0, {0, 0, 0}),
+            (std::vector<std::uint8_t>{1, 0, 1}));
 
   const small<c64> d{.values = {{1, 1}, {0, 2}, {3, 0}, {-1, 1}}};
   EXPECT_EQ(apply<c64>(placed(d, TULLE_C64), {}, 1, {{1, 0}, {5, 5}, {0, 1}}, 0, std::vector<c64>(3)),
@@ -85,7 +87,8 @@ TEST_P(capi_further, multiplies_matrices_and_makes_others) {
   EXPECT_EQ(dense<c128>(square, 3),
             (std::vector<c128>{{-2, 0}, {0, 0}, {-2, 2}, {-3, 3}, {0, 0}, {0, 0}, {-2, 0}, {0, 0}, {-2, -2}}));
   const auto transpose = made<csr_handle>(tulle_csr_transpose, context, matrix);
-  EXPECT_EQ(dense<c128>(transpose, 3), (std::vector<c128>{{1, 1}, {0, 0}, {-1, 1}, {0, 0}, {0, 0}, {0, 0}, {0, 2}, {3, 0}, {0, 0}}));
+  EXPECT_EQ(dense<c128>(transpose, 3),
+            (std::vector<c128>{{1, 1}, {0, 0}, {-1, 1}, {0, 0}, {0, 0}, {0, 0}, {0, 2}, {3, 0}, {0, 0}}));
 
   const std::vector<c128> kept = dense<c128>(matrix, 3);
   tulle_matrix_arrays of_dense{};
@@ -98,7 +101,8 @@ TEST_P(capi_further, multiplies_matrices_and_makes_others) {
   EXPECT_EQ(dense<c128>(back, 3), kept);
 
   std::vector<std::int32_t> rows(4);
-  TULLE_EXPECT_OK(tulle_csr_copy_out_rows(context.get(), placed(small<std::uint8_t>{.values = {1, 1, 1, 1}}, TULLE_BOOL).get(), rows.data()));
+  TULLE_EXPECT_OK(tulle_csr_copy_out_rows(
+      context.get(), placed(small<std::uint8_t>{.values = {1, 1, 1, 1}}, TULLE_BOOL).get(), rows.data()));
   EXPECT_EQ(rows, (std::vector<std::int32_t>{0, 0, 1, 2}));
   const small<std::int64_t> b{.values = {1, 2, 3, 4}};
   const csr_handle whole = placed(b, TULLE_I64);
@@ -117,21 +121,28 @@ TEST_P(capi_further, looks_at_matrices) {
     TULLE_EXPECT_OK(tulle_csr_validate(context.get(), a.get(), TULLE_CHECK_FINITE, &found, &row, &entry));
     return std::tuple(found, row, entry);
   };
-  EXPECT_EQ(find(placed(small<c128>{.values = {{1, 1}, {0, 2}, {3, 0}, {-1, 1}}}, TULLE_C128)), std::tuple(TULLE_DATA_SUCCESS, -1, -1));
-  EXPECT_EQ(find(placed(small<c128>{.values = {{1, 1}, {0, 2}, {3, nan}, {inf, 1}}}, TULLE_C128)), std::tuple(TULLE_DATA_NAN, 1, 2));
-  EXPECT_EQ(find(placed(small<c128>{.values = {{1, 1}, {0, -inf}, {3, nan}, {inf, 1}}}, TULLE_C128)), std::tuple(TULLE_DATA_INF, 0, 1));
-  EXPECT_EQ(find(placed(small<std::int64_t>{.values = {-1, -1, -1, -1}}, TULLE_I64)), std::tuple(TULLE_DATA_SUCCESS, -1, -1));
+  EXPECT_EQ(find(placed(small<c128>{.values = {{1, 1}, {0, 2}, {3, 0}, {-1, 1}}}, TULLE_C128)),
+            std::tuple(TULLE_DATA_SUCCESS, -1, -1));
+  EXPECT_EQ(find(placed(small<c128>{.values = {{1, 1}, {0, 2}, {3, nan}, {inf, 1}}}, TULLE_C128)),
+            std::tuple(TULLE_DATA_NAN, 1, 2));
+  EXPECT_EQ(find(placed(small<c128>{.values = {{1, 1}, {0, -inf}, {3, nan}, {inf, 1}}}, TULLE_C128)),
+            std::tuple(TULLE_DATA_INF, 0, 1));
+  EXPECT_EQ(find(placed(small<std::int64_t>{.values = {-1, -1, -1, -1}}, TULLE_I64)),
+            std::tuple(TULLE_DATA_SUCCESS, -1, -1));
 }
 
 TEST_P(capi_further, files) {
   const std::string path = testing::TempDir() + "/capi_further.mtx";
   const small<c128> a{.values = {{2, 0}, {0, 2}, {3, 0}, {0, -2}}};
   TULLE_EXPECT_OK(tulle_csr_write_matrix_market(context.get(), placed(a, TULLE_C128).get(), path.c_str(), 0));
-  const auto read = made<csr_handle>(tulle_csr_read_matrix_market, context, path.c_str(), tulle_scalar_type{TULLE_C128});
+  const auto read =
+      made<csr_handle>(tulle_csr_read_matrix_market, context, path.c_str(), tulle_scalar_type{TULLE_C128});
   EXPECT_EQ(dense<c128>(read, 3), dense<c128>(placed(a, TULLE_C128), 3));
   tulle_csr* none = nullptr;
-  refused(tulle_csr_read_matrix_market(context.get(), path.c_str(), TULLE_F64, &none), TULLE_STATUS_UNSUPPORTED, "complex");
-  refused(tulle_csr_read_matrix_market(context.get(), path.c_str(), TULLE_BOOL, &none), TULLE_STATUS_UNSUPPORTED, "TULLE_BOOL");
+  refused(tulle_csr_read_matrix_market(context.get(), path.c_str(), TULLE_F64, &none), TULLE_STATUS_UNSUPPORTED,
+          "complex");
+  refused(tulle_csr_read_matrix_market(context.get(), path.c_str(), TULLE_BOOL, &none), TULLE_STATUS_UNSUPPORTED,
+          "TULLE_BOOL");
   std::filesystem::remove(path);
 }
 
@@ -143,14 +154,18 @@ TEST_P(capi_further, what_lacks_a_type_says_so) {
   refused(tulle_cg_solver_create(context.get(), matrix.get(), nullptr, &solver), TULLE_STATUS_UNSUPPORTED, "c128");
   const tulle_spgemm_options masked = with(&tulle_spgemm_options::mask, static_cast<const tulle_csr*>(matrix.get()));
   tulle_spgemm_plan* product = nullptr;
-  refused(tulle_spgemm_plan_create(context.get(), matrix.get(), matrix.get(), &masked, &product), TULLE_STATUS_UNSUPPORTED, "c128");
+  refused(tulle_spgemm_plan_create(context.get(), matrix.get(), matrix.get(), &masked, &product),
+          TULLE_STATUS_UNSUPPORTED, "c128");
   std::int64_t blocks = 0;
-  refused(tulle_csr_copy_out_bsr(context.get(), matrix.get(), 2, &blocks, nullptr, nullptr, nullptr), TULLE_STATUS_UNSUPPORTED, "c128");
-  const auto kept = made<plan_handle>(tulle_spmv_plan_create, context, placed(small<std::uint8_t>{.values = {1, 1, 1, 1}}, TULLE_BOOL),
+  refused(tulle_csr_copy_out_bsr(context.get(), matrix.get(), 2, &blocks, nullptr, nullptr, nullptr),
+          TULLE_STATUS_UNSUPPORTED, "c128");
+  const auto kept = made<plan_handle>(tulle_spmv_plan_create, context,
+                                      placed(small<std::uint8_t>{.values = {1, 1, 1, 1}}, TULLE_BOOL),
                                       static_cast<const char*>(nullptr));
   const buffer_handle x = upload(std::vector<std::uint8_t>(3, 1)), y = upload(std::vector<std::uint8_t>(3, 0));
-  refused(tulle_spmv_plan_apply(kept.get(), 2, got<void*>(tulle_buffer_data, x), 3, 0, got<void*>(tulle_buffer_data, y), 3),
-          TULLE_STATUS_INVALID_ARGUMENT, "alpha");
+  refused(
+      tulle_spmv_plan_apply(kept.get(), 2, got<void*>(tulle_buffer_data, x), 3, 0, got<void*>(tulle_buffer_data, y), 3),
+      TULLE_STATUS_INVALID_ARGUMENT, "alpha");
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-// Products at once of coordinates, diagonals and blocks, for every type of values, against dense sums. Values are small whole
-// numbers, so that every type is exact.
+// Products at once of coordinates, diagonals and blocks, for every type of values, against dense sums. Values are small
+// whole numbers, so that every type is exact.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <tulle/tulle.hpp>
@@ -34,7 +35,9 @@ struct numbers {
   std::size_t size;
 
   explicit numbers(std::size_t n) : data(new T[n]()), size(n) {}
-  numbers(std::size_t n, std::mt19937_64& random) : numbers(n) { std::generate_n(data.get(), n, [&] { return number<T>(random); }); }
+  numbers(std::size_t n, std::mt19937_64& random) : numbers(n) {
+    std::generate_n(data.get(), n, [&] { return number<T>(random); });
+  }
   T& operator[](std::int64_t i) { return data[static_cast<std::size_t>(i)]; }
 };
 
@@ -71,12 +74,14 @@ struct dense {
 template <scalar T>
 void expect_equal(dense<T>& got, dense<T>& expected, const std::string& what) {
   ASSERT_EQ(got.values.size, expected.values.size) << what;
-  for (std::size_t k = 0; k < got.values.size; ++k) ASSERT_EQ(got.values.data[k], expected.values.data[k]) << what << " " << k;
+  for (std::size_t k = 0; k < got.values.size; ++k)
+    ASSERT_EQ(got.values.data[k], expected.values.data[k]) << what << " " << k;
 }
 
 template <scalar T>
 multivector_ref many(dense<T>& x) {
-  return {scalar_type_of<T>, x.rows, x.cols, std::max<index_t>(x.cols, 1), vector_order::row_major, x.values.data.get(), memory_space::host};
+  return {scalar_type_of<T>, x.rows, x.cols, std::max<index_t>(x.cols, 1), vector_order::row_major, x.values.data.get(),
+          memory_space::host};
 }
 
 /// A X by apply_once, for several numbers of columns, on one thread and on three.
@@ -97,7 +102,8 @@ class once : public testing::Test {
  protected:
   std::mt19937_64 random{11};
 };
-using types = testing::Types<float, double, std::int32_t, std::int64_t, std::complex<float>, std::complex<double>, bool>;
+using types =
+    testing::Types<float, double, std::int32_t, std::int64_t, std::complex<float>, std::complex<double>, bool>;
 TYPED_TEST_SUITE(once, types);
 
 TYPED_TEST(once, coordinates_in_any_order_with_duplicates) {
@@ -125,7 +131,8 @@ struct diagonal_case {
   diagonal_case(index_t rows, index_t cols, std::vector<std::int32_t> o, std::int64_t length, std::mt19937_64& random)
       : offsets(std::move(o)),
         values(offsets.size() * static_cast<std::size_t>(length), random),
-        ref{scalar_type_of<T>, rows, cols, static_cast<std::int64_t>(offsets.size()), length, offsets.data(), values.data.get()},
+        ref{scalar_type_of<T>, rows, cols, static_cast<std::int64_t>(offsets.size()), length, offsets.data(),
+            values.data.get()},
         whole(rows > 50 ? 0 : rows, cols) {  // large ones have no dense form
     for (std::size_t d = 0; d < offsets.size() && whole.rows > 0; ++d) {
       for (std::int64_t j = 0; j < std::min<std::int64_t>(length, cols); ++j) {
@@ -139,7 +146,8 @@ struct diagonal_case {
 
 TYPED_TEST(once, diagonals) {
   using T = TypeParam;
-  for (const auto& [rows, cols, length] : {std::tuple(30, 30, 30), {5000, 4990, 5000}, {20, 50, 33}, {50, 20, 60}, {1, 1, 1}, {7, 3, 0}}) {
+  for (const auto& [rows, cols, length] :
+       {std::tuple(30, 30, 30), {5000, 4990, 5000}, {20, 50, 33}, {50, 20, 60}, {1, 1, 1}, {7, 3, 0}}) {
     diagonal_case<T> a(rows, cols, {0, 3, -2, 25, -40, 3, 100}, length, this->random);
     if (rows <= 50) {
       expect_products<T>(a.ref, a.whole, this->random, "dia " + std::to_string(rows));
@@ -149,7 +157,8 @@ TYPED_TEST(once, diagonals) {
     for (std::size_t d = 0; d < a.offsets.size(); ++d) {
       for (std::int64_t j = 0; j < cols; ++j) {
         const std::int64_t i = j - a.offsets[d];
-        if (i >= 0 && i < rows) add_product(expected(i, 0), a.values[static_cast<std::int64_t>(d) * length + j], x(j, 0));
+        if (i >= 0 && i < rows)
+          add_product(expected(i, 0), a.values[static_cast<std::int64_t>(d) * length + j], x(j, 0));
       }
     }
     apply_once(context::cpu(3), a.ref, many(x), many(y));
@@ -160,7 +169,8 @@ TYPED_TEST(once, diagonals) {
 TYPED_TEST(once, products_of_diagonals) {
   using T = TypeParam;
   for (const auto& [rows, inner, cols] : {std::tuple(30, 30, 30), {12, 40, 25}, {40, 9, 33}}) {
-    diagonal_case<T> a(rows, inner, {0, 4, -3, 50}, inner, this->random), b(inner, cols, {2, -1, 0, -30}, cols - 2, this->random);
+    diagonal_case<T> a(rows, inner, {0, 4, -3, 50}, inner, this->random),
+        b(inner, cols, {2, -1, 0, -30}, cols - 2, this->random);
     const diagonal_matrix c = multiply_diagonals(context::cpu(2), a.ref, b.ref);
     EXPECT_TRUE(std::is_sorted(c.offsets.data(), c.offsets.data() + c.offsets.size()));
     dense<T> got(rows, cols), expected = a.whole * b.whole;
@@ -196,20 +206,29 @@ struct block_case {
     for (index_t r = 0; r < block_rows; ++r) {
       for (O k = rowptr[static_cast<std::size_t>(r)]; k < rowptr[static_cast<std::size_t>(r) + 1]; ++k) {
         for (std::int64_t at = 0; at < size; ++at) {
-          add_product(whole(r * height + at / width, colind[static_cast<std::size_t>(k)] * width + at % width), values[k * size + at],
-                      static_cast<T>(1));
+          add_product(whole(r * height + at / width, colind[static_cast<std::size_t>(k)] * width + at % width),
+                      values[k * size + at], static_cast<T>(1));
         }
       }
     }
-    ref = {{scalar_type_of<T>, offset_type_of<O>}, whole.rows, whole.cols, height, width, rowptr.data(), colind.data(), values.data.get()};
+    ref = {{scalar_type_of<T>, offset_type_of<O>},
+           whole.rows,
+           whole.cols,
+           height,
+           width,
+           rowptr.data(),
+           colind.data(),
+           values.data.get()};
   }
 };
 
 TYPED_TEST(once, blocks_of_any_shape) {
   using T = TypeParam;
-  for (const auto& [height, width] : {std::pair(1, 1), {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {2, 3}, {1, 6}, {6, 1}, {12, 9}}) {
+  for (const auto& [height, width] :
+       {std::pair(1, 1), {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {2, 3}, {1, 6}, {6, 1}, {12, 9}}) {
     block_case<T, std::int32_t> a(13, 11, height, width, this->random);
-    expect_products<T>(a.ref, a.whole, this->random, "blocks of " + std::to_string(height) + " x " + std::to_string(width));
+    expect_products<T>(a.ref, a.whole, this->random,
+                       "blocks of " + std::to_string(height) + " x " + std::to_string(width));
   }
   block_case<T, std::int64_t> wide(9000, 5, 2, 2, this->random);  // enough for several threads
   expect_products<T>(wide.ref, wide.whole, this->random, "wide offsets");
@@ -233,8 +252,42 @@ TYPED_TEST(once, products_of_blocks) {
           }
         }
       }
-      expect_equal(got, expected, "C of " + std::to_string(height) + ", " + std::to_string(inner) + ", " + std::to_string(width));
+      expect_equal(got, expected,
+                   "C of " + std::to_string(height) + ", " + std::to_string(inner) + ", " + std::to_string(width));
     }
+  }
+}
+
+TYPED_TEST(once, small_products_in_the_order_of_discovery) {
+  using T = TypeParam;
+  const context ctx = context::cpu(2);
+  for (const index_t rows : {20, 1, 0}) {
+    block_case<T, std::int32_t> a(rows, 12, 1, 1, this->random);
+    block_case<T, std::int64_t> b(12, 15, 1, 1, this->random);
+    const auto csr = [](const blocks_ref& m) {
+      matrix_ref r;
+      r.types = m.types;
+      r.rows = m.rows;
+      r.cols = m.cols;
+      r.nnz = r.stored = m.blocks();
+      r.rowptr = m.rowptr;
+      r.colind = m.colind;
+      r.values = m.values;
+      return r;
+    };
+    const std::optional<block_matrix> c = multiply_small(ctx, csr(a.ref), csr(b.ref), 4096);
+    ASSERT_TRUE(c);
+    dense<T> got(rows, 15), expected = a.whole * b.whole;
+    for (index_t r = 0; r < rows; ++r) {
+      for (std::int64_t k = c->rowptr.data()[r]; k < c->rowptr.data()[r + 1]; ++k) {
+        const T value = reinterpret_cast<const T*>(c->values.data())[k];
+        EXPECT_NE(value, static_cast<T>(0));
+        EXPECT_EQ(got(r, c->colind.data()[k]), static_cast<T>(0)) << "a column twice";
+        got(r, c->colind.data()[k]) = value;
+      }
+    }
+    expect_equal(got, expected, "rows " + std::to_string(rows));
+    EXPECT_TRUE(rows <= 1 || !multiply_small(ctx, csr(a.ref), csr(b.ref), 15));
   }
 }
 

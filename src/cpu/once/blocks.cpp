@@ -1,9 +1,9 @@
 // Y = A X from dense blocks of any shape, in place.
 //
-// Method: register-blocked CSR (Im, Yelick, Vuduc: Sparsity: Optimization Framework for Sparse Matrix Kernels, IJHPCA 18, 2004).
-// One thread takes consecutive block rows of about equal work. Blocks of 1 x 1 to 6 x 6 have loops of their own, in which the sums
-// of a block row stay in registers; others add to Y. Several right-hand sides lie side by side in the innermost loop. Bytes per
-// nonzero: sizeof(T) + 4 / (R C) for blocks of R x C.
+// Method: register-blocked CSR (Im, Yelick, Vuduc: Sparsity: Optimization Framework for Sparse Matrix Kernels, IJHPCA
+// 18, 2004). One thread takes consecutive block rows of about equal work. Blocks of 1 x 1 to 6 x 6 have loops of their
+// own, in which the sums of a block row stay in registers; others add to Y. Several right-hand sides lie side by side
+// in the innermost loop. Bytes per nonzero: sizeof(T) + 4 / (R C) for blocks of R x C.
 #include <algorithm>
 #include <type_traits>
 

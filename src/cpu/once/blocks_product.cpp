@@ -1,8 +1,8 @@
 // C = A B of dense blocks of any shape.
 //
-// Method: row by row (Gustavson, ACM TOMS 4, 1978), a block for an entry. A thread takes 16 block rows of A at a time, finds the
-// block columns of C in a table of B's, sorts them, and adds the products of blocks where they belong. Bytes per product of
-// entries: 3 sizeof(T) at most, from caches where blocks are large.
+// Method: row by row (Gustavson, ACM TOMS 4, 1978), a block for an entry. A thread takes 16 block rows of A at a time,
+// finds the block columns of C in a table of B's, sorts them, and adds the products of blocks where they belong. Bytes
+// per product of entries: 3 sizeof(T) at most, from caches where blocks are large.
 #include <algorithm>
 #include <vector>
 
@@ -20,7 +20,8 @@ constexpr std::int64_t rows_at_once = 16;
 
 /// c += a b for blocks of height x inner and inner x width.
 template <class N>
-[[gnu::always_inline]] inline void add_product(const N* a, const N* b, N* c, index_t height, index_t inner, index_t width) {
+[[gnu::always_inline]] inline void add_product(const N* a, const N* b, N* c, index_t height, index_t inner,
+                                               index_t width) {
   for (index_t i = 0; i < height; ++i) {
     for (index_t k = 0; k < inner; ++k) {
       const N factor = a[i * inner + k];
@@ -57,7 +58,8 @@ block_matrix multiply_blocks(const context& ctx, const blocks_ref& a, const bloc
   const index_t rows = a.rows_of_blocks(), columns = b.cols / b.block_cols;
   const std::int64_t size = std::int64_t{a.block_rows} * b.block_cols;
   const int threads = threads_for(ctx.threads(), rows + a.blocks() * a.block_rows * a.block_cols);
-  block_matrix c{a.types.value, a.rows, b.cols, a.block_rows, b.block_cols, {ctx, static_cast<std::size_t>(rows) + 1}, {}, {}};
+  block_matrix c{
+      a.types.value, a.rows, b.cols, a.block_rows, b.block_cols, {ctx, static_cast<std::size_t>(rows) + 1}, {}, {}};
   std::int64_t* const rowptr = c.rowptr.data();
   parallel_chunks(threads, rows, rows_at_once, [&](int, auto next) {
     places seen_in(columns);
@@ -95,10 +97,11 @@ block_matrix multiply_blocks(const context& ctx, const blocks_ref& a, const bloc
         std::fill_n(of_c + rowptr[r] * size, (last - first) * size, N::zero());
         with_isa(
             level, [&]() __attribute__((always_inline)) {
-              p.for_products(r, [&](std::int64_t k, std::int64_t l) __attribute__((always_inline)) {
-                add_product(of_a + k * a.block_rows * a.block_cols, of_b + l * b.block_rows * b.block_cols,
-                            of_c + place[b.colind[l]] * size, a.block_rows, a.block_cols, b.block_cols);
-              });
+              p.for_products(
+                  r, [&](std::int64_t k, std::int64_t l) __attribute__((always_inline)) {
+                    add_product(of_a + k * a.block_rows * a.block_cols, of_b + l * b.block_rows * b.block_cols,
+                                of_c + place[b.colind[l]] * size, a.block_rows, a.block_cols, b.block_cols);
+                  });
             });
       });
     });

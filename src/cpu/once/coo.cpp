@@ -1,8 +1,8 @@
 // Y = A X from coordinates in any order, duplicates included.
 //
-// Method: one pass over the entries, each adds a_ij times row j of X to row i of Y (Saad, Iterative Methods for Sparse Linear
-// Systems, 2003, section 3.4). One thread does it: any entry may go to any row. Bytes per nonzero: sizeof(T) + 8, and a read and a
-// write of y. A plan makes a CSR first, which costs more than ten such passes.
+// Method: one pass over the entries, each adds a_ij times row j of X to row i of Y (Saad, Iterative Methods for Sparse
+// Linear Systems, 2003, section 3.4). One thread does it: any entry may go to any row. Bytes per nonzero: sizeof(T) +
+// 8, and a read and a write of y. A plan makes a CSR first, which costs more than ten such passes.
 #include <algorithm>
 
 #include "cpu/spmv/isa.hpp"
@@ -13,7 +13,8 @@ namespace tulle::cpu {
 namespace {
 
 template <class N>
-[[gnu::always_inline]] inline void add_entries(const matrix_ref& a, const strided_vectors& x, const strided_vectors& y) {
+[[gnu::always_inline]] inline void add_entries(const matrix_ref& a, const strided_vectors& x,
+                                               const strided_vectors& y) {
   const auto* const values = static_cast<const N*>(a.values);
   const auto* const from = static_cast<const N*>(x.data);
   auto* const to = static_cast<N*>(y.data);

@@ -1,8 +1,8 @@
 // Y = A X from diagonals.
 //
-// Method: diagonal by diagonal (Saad, Iterative Methods for Sparse Linear Systems, 2003, section 3.4), but for one tile of rows
-// after the other, whose part of Y stays in the first cache for all diagonals. One thread takes consecutive tiles. Bytes per
-// stored element: sizeof(T), and per row one x and one y.
+// Method: diagonal by diagonal (Saad, Iterative Methods for Sparse Linear Systems, 2003, section 3.4), but for one tile
+// of rows after the other, whose part of Y stays in the first cache for all diagonals. One thread takes consecutive
+// tiles. Bytes per stored element: sizeof(T), and per row one x and one y.
 #include <algorithm>
 
 #include "core/parallel.hpp"
@@ -17,8 +17,8 @@ namespace {
 constexpr std::int64_t tile_elements = 2048;
 
 template <class N>
-[[gnu::always_inline]] inline void multiply_tile(const diagonals_ref& a, const strided_vectors& x, const strided_vectors& y,
-                                                 std::int64_t first, std::int64_t last) {
+[[gnu::always_inline]] inline void multiply_tile(const diagonals_ref& a, const strided_vectors& x,
+                                                 const strided_vectors& y, std::int64_t first, std::int64_t last) {
   const auto* const from = static_cast<const N*>(x.data);
   auto* const to = static_cast<N*>(y.data);
   for (std::int64_t i = first; i < last; ++i) std::fill_n(to + i * y.row_stride, y.count, N::zero());

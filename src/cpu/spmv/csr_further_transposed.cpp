@@ -1,9 +1,9 @@
 // csr.transposed for complex numbers, 64-bit integers and booleans: y = alpha A^T x + beta y from the CSR of A.
 //
-// Method: scatter into private vectors, as csr_transposed.cpp has it. A part takes consecutive rows of about equal work and adds
-// a_ij x_i to sums of its own; those are then added in the order of the parts. Several right-hand sides: each part takes some
-// of them and walks over all rows, so that a row of its sums lies side by side. Bytes per nonzero: sizeof(T) + 4, and a read
-// and a write of a sum. Chosen for a transposed plan at effort none.
+// Method: scatter into private vectors, as csr_transposed.cpp has it. A part takes consecutive rows of about equal work
+// and adds a_ij x_i to sums of its own; those are then added in the order of the parts. Several right-hand sides: each
+// part takes some of them and walks over all rows, so that a row of its sums lies side by side. Bytes per nonzero:
+// sizeof(T) + 4, and a read and a write of a sum. Chosen for a transposed plan at effort none.
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
 #include <vector>
@@ -26,7 +26,8 @@ class csr_further_transposed final : public spmv_operator {
         threads_(threads_for(ctx.threads(), a.cols + a.nnz)),
         parts_(static_cast<int>(std::clamp<std::int64_t>(4 * a.nnz / std::max<std::int64_t>(a.cols, 1), 1, threads_))),
         width_(options.columns_order == vector_order::row_major ? std::max<index_t>(options.columns, 1) : 1),
-        sums_(ctx, static_cast<std::size_t>(a.cols) * static_cast<std::size_t>(std::max<std::int64_t>(parts_, width_))) {
+        sums_(ctx,
+              static_cast<std::size_t>(a.cols) * static_cast<std::size_t>(std::max<std::int64_t>(parts_, width_))) {
     const auto cut = [&](const auto* rowptr) {
       for (int p = 0; p < parts_; ++p) cuts_.push_back(balanced_rows(a.rows, rowptr, p, parts_));
     };
@@ -62,7 +63,8 @@ class csr_further_transposed final : public spmv_operator {
   }
 
   /// sums(c, :) += a_rc x(r, :) for the rows of a range; `width` vectors from x on.
-  void scatter(row_range rows, const N* x, std::int64_t row_stride, std::int64_t vector_stride, index_t width, N* sums) const {
+  void scatter(row_range rows, const N* x, std::int64_t row_stride, std::int64_t vector_stride, index_t width,
+               N* sums) const {
     const auto* const values = static_cast<const N*>(a_.values);
     std::fill_n(sums, static_cast<std::int64_t>(a_.cols) * width, N::zero());
     for (index_t r = rows.begin; r < rows.end; ++r) {
@@ -92,10 +94,12 @@ class csr_further_transposed final : public spmv_operator {
       const auto cut = [&](int p) { return static_cast<index_t>(std::int64_t{x.count} * p / parts); };
       const index_t from = cut(part), width = cut(part + 1) - from;
       N* const mine = sums_of(from);
-      scatter({0, a_.rows}, static_cast<const N*>(x.data) + from * x.vector_stride, x.row_stride, x.vector_stride, width, mine);
+      scatter({0, a_.rows}, static_cast<const N*>(x.data) + from * x.vector_stride, x.row_stride, x.vector_stride,
+              width, mine);
       for (index_t c = 0; c < a_.cols; ++c) {
         N* const to = static_cast<N*>(y.data) + c * y.row_stride + from * y.vector_stride;
-        for (index_t j = 0; j < width; ++j) store(alpha, mine[std::int64_t{c} * width + j], beta, to[j * y.vector_stride]);
+        for (index_t j = 0; j < width; ++j)
+          store(alpha, mine[std::int64_t{c} * width + j], beta, to[j * y.vector_stride]);
       }
     });
   }
@@ -114,7 +118,8 @@ class csr_further_transposed final : public spmv_operator {
 
 }  // namespace
 
-std::unique_ptr<spmv_operator> make_csr_further_transposed(const context& ctx, const matrix_ref& a, const spmv_options& options) {
+std::unique_ptr<spmv_operator> make_csr_further_transposed(const context& ctx, const matrix_ref& a,
+                                                           const spmv_options& options) {
   return further::dispatch(a.types.value, [&]<class N>() -> std::unique_ptr<spmv_operator> {
     return std::make_unique<csr_further_transposed<N>>(ctx, a, options);
   });

@@ -12,8 +12,8 @@
 #include <tulle/core/buffer.hpp>
 #include <type_traits>
 
-#include "kernels/backends.hpp"
 #include "cpu/spmv/csr_further.hpp"
+#include "kernels/backends.hpp"
 #include "cpu/spmv/csr_operator.hpp"
 
 namespace tulle::cpu {
