@@ -83,7 +83,8 @@ timed_plan time_spmv(const context& ctx, const matrix_ref& a, int repeat) {
   const any_spmv_plan plan(ctx, a);
   const scalar_type type = a.types.value;
   const buffer<std::byte> x = with_type(type, [&]<class T>() {
-    return to_buffer(ctx, std::as_bytes(std::span(random_vector<T>(static_cast<std::size_t>(a.cols), 1))));
+    const auto numbers = random_vector<T>(static_cast<std::size_t>(a.cols), 1);
+    return to_buffer(ctx, std::as_bytes(std::span(numbers)));
   });
   buffer<std::byte> y(ctx, static_cast<std::size_t>(a.rows) * size_of(type));
   const const_vector_ref from(type, x.data(), a.cols, x.space());

@@ -145,7 +145,8 @@ nb::object multiply_bsr(std::int64_t rows, std::int64_t cols, nb::handle indptr,
   });
 }
 
-/// (indptr, indices, data, True: rows are sorted) of the product, whose data has three dimensions and owns its memory.
+/// (indptr, indices, data, False: rows are not sorted) of the product, whose data has three dimensions and owns its
+/// memory.
 nb::object multiply_bsr_sparse(std::int64_t rows, std::int64_t inner, std::int64_t cols, nb::handle a_indptr,
                                nb::handle a_indices, nb::handle a_data, nb::handle b_indptr, nb::handle b_indices,
                                nb::handle b_data) {
@@ -163,7 +164,7 @@ nb::object multiply_bsr_sparse(std::int64_t rows, std::int64_t inner, std::int64
       borrowed_array(NPY_LONG, static_cast<std::int64_t>(c->rowptr.size()), c->rowptr.data(), c),
       borrowed_array(NPY_INT, count, c->colind.data(), c),
       borrowed_array(a.type->number, values, c->values.data(), c).attr("reshape")(count, c->block_rows, c->block_cols),
-      true);
+      false);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ _lock = threading.Lock()
 _depth = 0
 _replaced = []  # (class, name, SciPy's function)
 
-#: Products since the last `reset_counts`: by tulle, and what was left to SciPy by the type it would have been computed in.
+#: Products since the last `reset_counts`: by tulle, and what was left to SciPy by the types of both sides.
 counts = {"tulle": 0, "scipy": {}}
 
 
@@ -20,8 +20,9 @@ def reset_counts():
     counts["scipy"] = {}
 
 
-def _left(dtype):
-    counts["scipy"][dtype.name] = counts["scipy"].get(dtype.name, 0) + 1
+def _left(a, x):
+    types = a.dtype, x.dtype
+    counts["scipy"][types] = counts["scipy"].get(types, 0) + 1
 
 
 def _narrow(indices):
@@ -35,6 +36,8 @@ def _narrow(indices):
 
 
 def _plain_values(values, common):
+    if values.dtype == common and common in _types.native and values.flags.carray:
+        return values
     return np.ascontiguousarray(_types.cast(values, common))
 
 
@@ -76,16 +79,34 @@ def _dia(a, data, x, tidy=False):
     return core.multiply_dia(rows, cols, _narrow(a.offsets) if tidy else a.offsets, data, x)
 
 
+_known = {}  # what _common_of found
+
+
+def _common_of(a, x):
+    """(type of the product, the real type that parts of it are computed in or None) of two types; (None, None): SciPy's."""
+    found = _known.get((a, x))
+    if found is None:
+        common, real = _types.common(a, x), None
+        if common.kind == "c" and a.kind != "c" and common.itemsize <= 16:
+            real = np.dtype(f"f{common.itemsize // 2}")
+        elif _types.working(common) is None or (common.itemsize < 4 and common.kind in "iu"):  # of few bits SciPy's loop is faster
+            common = None
+        found = _known[a, x] = common, real
+    return found
+
+
 def _converted(a, x, multiply):
     """a @ x with what the first try left over: other types, layouts and indices. None: SciPy's."""
-    common = _types.common(a.dtype, x.dtype)
-    if common.kind == "c" and a.dtype.kind != "c" and common.itemsize <= 16:  # real and imaginary parts side by side
-        wide = np.ascontiguousarray(x, dtype=common)
-        real = np.dtype(f"f{common.itemsize // 2}")
-        y = multiply(a, _plain_values(a.data, real), wide.view(real).reshape(wide.shape[0], -1), True)
-        return None if y is None else y.view(common).reshape(y.shape[:1] + wide.shape[1:])
-    if _types.working(common) is None or (common.itemsize < 4 and common.kind in "iu"):  # of few bits SciPy's loop is faster
+    common, real = _common_of(a.dtype, x.dtype)
+    if common is None:
         return None
+    if real is not None:  # real and imaginary parts side by side
+        wide = np.ascontiguousarray(x, dtype=common)
+        data, parts = _plain_values(a.data, real), wide.view(real).reshape(wide.shape[0], -1)
+        y = multiply(a, data, parts)
+        if y is None:
+            y = multiply(a, data, parts, True)
+        return None if y is None else y.view(common).reshape(y.shape[:1] + wide.shape[1:])
     y = multiply(a, _plain_values(a.data, common), _plain_values(x, common), True)
     return None if y is None else _types.back(y, common)
 
@@ -105,7 +126,7 @@ def _make_dense(multiply):
                 if y is not None:
                     counts["tulle"] += 1
                     return y
-            _left(np.result_type(self.dtype, other.dtype))
+            _left(self, other)
             return scipys(self, other)
 
         product.__name__ = scipys.__name__
@@ -123,7 +144,7 @@ def _make_sparse(multiply):
                 if made is not None:
                     counts["tulle"] += 1
                     return made
-            _left(np.result_type(self.dtype, other.dtype))
+            _left(self, other)
             return scipys(self, other)
 
         product.__name__ = scipys.__name__

@@ -30,18 +30,18 @@ void check_blocks(const blocks_ref& a, const char* name) {
 void apply_once(const context& ctx, const matrix_ref& a, const const_multivector_ref& x, const multivector_ref& y) {
   if (a.format != matrix_format::coo) throw error(status::unsupported, "apply_once takes a COO, diagonals or blocks");
   check(ctx, a.types.value, a.dimensions(), x, y);
-  cpu::apply_coo(a, strided(x), strided(y));
+  if (x.count > 0) cpu::apply_coo(a, strided(x), strided(y));
 }
 
 void apply_once(const context& ctx, const diagonals_ref& a, const const_multivector_ref& x, const multivector_ref& y) {
   check(ctx, a.type, {a.rows, a.cols}, x, y);
-  cpu::apply_diagonals(ctx, a, strided(x), strided(y));
+  if (x.count > 0) cpu::apply_diagonals(ctx, a, strided(x), strided(y));
 }
 
 void apply_once(const context& ctx, const blocks_ref& a, const const_multivector_ref& x, const multivector_ref& y) {
   check(ctx, a.types.value, {a.rows, a.cols}, x, y);
   check_blocks(a, "A");
-  cpu::apply_blocks(ctx, a, strided(x), strided(y));
+  if (x.count > 0) cpu::apply_blocks(ctx, a, strided(x), strided(y));
 }
 
 block_matrix multiply_blocks(const context& ctx, const blocks_ref& a, const blocks_ref& b) {

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/context.hpp>
 #include <tulle/core/vector_ref.hpp>
@@ -78,8 +77,9 @@ void apply_once(const context& ctx, const diagonals_ref& a, const const_multivec
 /// The same for blocks.
 void apply_once(const context& ctx, const blocks_ref& a, const const_multivector_ref& x, const multivector_ref& y);
 
-/// C = A B of blocks: those of C are A's rows by B's columns, and B's have as many rows as A's have columns. Block
-/// columns ascend in every row of C. The products of an entry are added in the order of A's blocks.
+/// C = A B of blocks: those of C are A's rows by B's columns, and B's have as many rows as A's have columns. Rows
+/// of C are not sorted: the block column that was found last comes first. The products of an entry are added in the
+/// order of A's blocks.
 block_matrix multiply_blocks(const context& ctx, const blocks_ref& a, const blocks_ref& b);
 
 /// C = A B of CSR as blocks of 1 x 1, or nothing where that takes more than `most_products` multiplications, or A has

@@ -53,7 +53,7 @@ template <class N>
   const auto* const values = static_cast<const N*>(a.values);
   for (index_t r = rows.begin; r < rows.end; ++r) {
     N* const to = static_cast<N*>(y.data) + r * height * y.row_stride;
-    for (std::int64_t i = 0; i < height; ++i) std::fill_n(to + i * y.row_stride, y.count, N::zero());
+    set_zero<N>(y, r * height, (r + 1) * height);
     for (std::int64_t k = offsets[r], end = offsets[r + 1]; k < end; ++k) {
       const N* const block = values + k * height * width;
       const N* const from = static_cast<const N*>(x.data) + a.colind[k] * width * x.row_stride;

@@ -4,6 +4,7 @@
 // finds the block columns of C in a table of B's, sorts them, and adds the products of blocks where they belong. Bytes
 // per product of entries: 3 sizeof(T) at most, from caches where blocks are large.
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -18,15 +19,28 @@ using further::row_offsets;
 
 constexpr std::int64_t rows_at_once = 16;
 
-/// c += a b for blocks of height x inner and inner x width.
-template <class N>
+/// c += a b for blocks of height x inner and inner x width; B: all three, 0: any.
+template <int B, class N>
 [[gnu::always_inline]] inline void add_product(const N* a, const N* b, N* c, index_t height, index_t inner,
                                                index_t width) {
-  for (index_t i = 0; i < height; ++i) {
-    for (index_t k = 0; k < inner; ++k) {
-      const N factor = a[i * inner + k];
-      for (index_t j = 0; j < width; ++j) c[i * width + j] = multiply_add(c[i * width + j], factor, b[k * width + j]);
+  const index_t rows = B > 0 ? B : height, terms = B > 0 ? B : inner, columns = B > 0 ? B : width;
+  for (index_t i = 0; i < rows; ++i) {
+    for (index_t k = 0; k < terms; ++k) {
+      const N factor = a[i * terms + k];
+      for (index_t j = 0; j < columns; ++j)
+        c[i * columns + j] = multiply_add(c[i * columns + j], factor, b[k * columns + j]);
     }
+  }
+}
+
+/// Calls f(integral_constant) with the size of blocks that are square and alike, up to 6, else with 0.
+template <int B = 1, class F>
+void with_square(const blocks_ref& a, const blocks_ref& b, const F& f) {
+  if constexpr (B > 6) {
+    f(std::integral_constant<int, 0>{});
+  } else {
+    if (a.block_rows == B && a.block_cols == B && b.block_cols == B) return f(std::integral_constant<int, B>{});
+    with_square<B + 1>(a, b, f);
   }
 }
 
@@ -78,32 +92,33 @@ block_matrix multiply_blocks(const context& ctx, const blocks_ref& a, const bloc
   c.colind = buffer<index_t>(ctx, static_cast<std::size_t>(rowptr[rows]));
   c.values = buffer<std::byte>(ctx, static_cast<std::size_t>(rowptr[rows] * size) * size_of(a.types.value));
   const isa level = best_isa();
-  further::dispatch_numbers(a.types.value, [&]<class N>() {
-    const auto *const of_a = static_cast<const N*>(a.values), *const of_b = static_cast<const N*>(b.values);
-    auto* const of_c = reinterpret_cast<N*>(c.values.data());
+  const auto fill = [&]<int B, class N>(std::integral_constant<int, B>, const N* of_a, const N* of_b, N* of_c) {
     parallel_chunks(threads, rows, rows_at_once, [&](int, auto next) {
       places place(columns);
       next([&](index_t r) {
-        index_t* const first = c.colind.data() + rowptr[r];
-        index_t* last = first;
-        p.for_products(r, [&](std::int64_t, std::int64_t l) {
-          if (std::int64_t& at = place[b.colind[l]]; at < rowptr[r]) {  // of an earlier row, or none
-            at = rowptr[r];
-            *last++ = b.colind[l];
-          }
-        });
-        std::sort(first, last);
-        for (index_t* column = first; column < last; ++column) place[*column] = column - c.colind.data();
-        std::fill_n(of_c + rowptr[r] * size, (last - first) * size, N::zero());
+        const std::int64_t begin = rowptr[r];
+        std::int64_t free = rowptr[r + 1];  // places are taken from the end
+        std::fill_n(of_c + begin * size, (free - begin) * size, N::zero());
         with_isa(
             level, [&]() __attribute__((always_inline)) {
               p.for_products(
                   r, [&](std::int64_t k, std::int64_t l) __attribute__((always_inline)) {
-                    add_product(of_a + k * a.block_rows * a.block_cols, of_b + l * b.block_rows * b.block_cols,
-                                of_c + place[b.colind[l]] * size, a.block_rows, a.block_cols, b.block_cols);
+                    std::int64_t& at = place[b.colind[l]];
+                    if (at < begin) {  // of an earlier row, or none
+                      at = --free;
+                      c.colind.data()[at] = b.colind[l];
+                    }
+                    add_product<B>(of_a + k * a.block_rows * a.block_cols, of_b + l * b.block_rows * b.block_cols,
+                                   of_c + at * size, a.block_rows, a.block_cols, b.block_cols);
                   });
             });
       });
+    });
+  };
+  further::dispatch_numbers(a.types.value, [&]<class N>() {
+    with_square(a, b, [&](auto square) {
+      fill(square, static_cast<const N*>(a.values), static_cast<const N*>(b.values),
+           reinterpret_cast<N*>(c.values.data()));
     });
   });
   return c;

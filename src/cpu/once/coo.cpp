@@ -18,11 +18,9 @@ template <class N>
   const auto* const values = static_cast<const N*>(a.values);
   const auto* const from = static_cast<const N*>(x.data);
   auto* const to = static_cast<N*>(y.data);
-  if (x.count == 1) {
-    for (std::int64_t k = 0; k < a.nnz; ++k) {
-      N& sum = to[a.rowind[k] * y.row_stride];
-      sum = multiply_add(sum, values[k], from[a.colind[k] * x.row_stride]);
-    }
+  if (x.count == 1 && x.row_stride == 1 && y.row_stride == 1) {
+    const index_t *const row = a.rowind, *const col = a.colind;
+    for (std::int64_t k = 0, nnz = a.nnz; k < nnz; ++k) to[row[k]] = multiply_add(to[row[k]], values[k], from[col[k]]);
     return;
   }
   for (std::int64_t k = 0; k < a.nnz; ++k) {
@@ -38,7 +36,7 @@ template <class N>
 
 void apply_coo(const matrix_ref& a, const strided_vectors& x, const strided_vectors& y) {
   further::dispatch_numbers(a.types.value, [&]<class N>() {
-    for (index_t i = 0; i < a.rows; ++i) std::fill_n(static_cast<N*>(y.data) + i * y.row_stride, y.count, N::zero());
+    set_zero<N>(y, 0, a.rows);
     with_isa(
         best_isa(), [&]() __attribute__((always_inline)) { add_entries<N>(a, x, y); });
   });

@@ -21,7 +21,7 @@ template <class N>
                                                  const strided_vectors& y, std::int64_t first, std::int64_t last) {
   const auto* const from = static_cast<const N*>(x.data);
   auto* const to = static_cast<N*>(y.data);
-  for (std::int64_t i = first; i < last; ++i) std::fill_n(to + i * y.row_stride, y.count, N::zero());
+  set_zero<N>(y, first, last);
   for (std::int64_t d = 0; d < a.diagonals; ++d) {
     const std::int64_t shift = a.offsets[d], columns = std::min<std::int64_t>(a.cols, a.length);
     const std::int64_t begin = std::max(first, -shift), end = std::min(last, columns - shift);

@@ -77,7 +77,15 @@ class csr_further_transposed final : public spmv_operator {
     }
   }
 
+  /// Straight into y where nothing is to be added to it.
+  [[nodiscard]] bool scatters_into(const strided_vectors& y, double alpha, double beta) const {
+    return parts_ == 1 && alpha == 1 && beta == 0 && y.row_stride == 1;
+  }
+
   void one(double alpha, const strided_vectors& x, double beta, const strided_vectors& y) {
+    if (scatters_into(y, alpha, beta)) {
+      return scatter(cuts_.front(), static_cast<const N*>(x.data), x.row_stride, 0, 1, static_cast<N*>(y.data));
+    }
     for_each_part(parts_, [&](int part) {
       scatter(cuts_[static_cast<std::size_t>(part)], static_cast<const N*>(x.data), x.row_stride, 0, 1, sums_of(part));
     });
