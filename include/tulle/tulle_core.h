@@ -93,7 +93,7 @@ void tulle_buffer_destroy(tulle_buffer* buffer);
  * double _Complex). TULLE_I64 wraps modulo 2^64 as TULLE_I32 modulo 2^32. TULLE_BOOL is one byte, 0 or 1, whose sum is
  * "or" and whose product is "and"; any other byte than 0 counts as 1. The last four have y = alpha A x + beta y,
  * several right-hand sides, C = alpha A B + beta D, transposes, sums, orders, conversions and files; what lacks them
- * (kernels that store values otherwise, masks, blocks, dot products, solvers) is UNSUPPORTED and says so. alpha and
+ * (kernels that store values otherwise, masks, blocks, dot products, solvers) refuses them by name. alpha and
  * beta are real numbers for all types. */
 typedef int32_t tulle_scalar_type;
 enum {
