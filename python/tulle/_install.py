@@ -1,5 +1,6 @@
 """tulle's products under SciPy's own `@`."""
 
+import functools
 import threading
 
 import numpy as np
@@ -113,6 +114,7 @@ def _converted(a, x, multiply):
 
 def _make_dense(multiply):
     def make(scipys):
+        @functools.wraps(scipys)
         def product(self, other):
             if type(other) is np.ndarray:
                 y = None
@@ -129,8 +131,6 @@ def _make_dense(multiply):
             _left(self, other)
             return scipys(self, other)
 
-        product.__name__ = scipys.__name__
-        product.__doc__ = scipys.__doc__
         return product
 
     return make
@@ -138,6 +138,7 @@ def _make_dense(multiply):
 
 def _make_sparse(multiply):
     def make(scipys):
+        @functools.wraps(scipys)
         def product(self, other):
             if self.ndim == 2 and other.ndim == 2:
                 made = multiply(self, other)
@@ -147,8 +148,6 @@ def _make_sparse(multiply):
             _left(self, other)
             return scipys(self, other)
 
-        product.__name__ = scipys.__name__
-        product.__doc__ = scipys.__doc__
         return product
 
     return make
