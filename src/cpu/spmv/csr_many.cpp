@@ -4,6 +4,7 @@
 
 #include "core/instantiate.hpp"
 #include "core/parallel.hpp"
+#include "cpu/spmv/transpose_block.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -100,6 +101,30 @@ template <scalar T, offset O, scalar V, int Width, bool ByRow>
   if constexpr (apart) sum.add(other);
 }
 
+/// Stores `rows` rows of `Width` sums, row by row in `held`, as rows of Y from `first` on, but for `skip` rows that are
+/// another part's.
+template <scalar V, int Width>
+[[gnu::always_inline]] inline void store_held(const V* held, index_t skip, index_t rows, index_t first,
+                                              const many_output<V>& y) {
+  constexpr index_t block = turned_block<V>;
+  index_t turned = 0;
+  if constexpr (Width % block == 0 && is_floating(scalar_type_of<V>)) {
+    if (skip == 0 && y.row_stride == 1 && y.out.beta == 0 && !y.act.acts()) {
+      turned = rows / block * block;
+      for (int j = 0; j < Width; j += block) {
+        for (index_t i = 0; i < turned; i += block) {
+          turn_block<true>(held + i * Width + j, Width, y.at(first + i, j), y.vector_stride, y.out.alpha);
+        }
+      }
+    }
+  }
+  for (int j = 0; j < Width; ++j) {
+    for (index_t i = std::max(skip, turned); i < rows; ++i) {
+      y.store(first + i, j, static_cast<sum_of<V>>(held[i * Width + j]));
+    }
+  }
+}
+
 /// Rows of a column-major Y are held back until some of them can be stored together, whole lines at a time.
 template <scalar T, offset O, scalar V, int Width, bool ByRow>
 [[gnu::always_inline]] inline void take(const csr_view<T, O>& a, many_part<V>& p, chunk<V, Width, ByRow> x,
@@ -126,10 +151,7 @@ template <scalar T, offset O, scalar V, int Width, bool ByRow>
       entry = end;
     }
     if (at_once) continue;
-    for (int j = 0; j < Width; ++j) {
-      for (index_t i = continues ? 1 : 0; i < rows; ++i)
-        y.store(first + i, j, static_cast<sum_of<V>>(held[i * Width + j]));
-    }
+    store_held<V, Width>(held, continues ? 1 : 0, rows, first, y);
   }
   typename chunk<V, Width, ByRow>::sums sum;
   sum_entries(a, entry, static_cast<O>(p.end), far, x, sum);
@@ -159,6 +181,26 @@ void multiply(const csr_view<T, O>& a, std::vector<many_part<V>>& parts, isa lev
         level, [&]() __attribute__((always_inline)) { take(a, parts[static_cast<std::size_t>(i)], x, y); });
   });
   join<V, Width>(parts, y);
+}
+
+/// Rows [begin, end) of `width` vectors from `from` on, row by row into `panel`.
+template <scalar V>
+[[gnu::always_inline]] inline void turn_rows(const V* from, const strided_vectors& x, index_t begin, index_t end,
+                                             index_t width, V* panel) {
+  constexpr index_t block = turned_block<V>;
+  const bool in_blocks = x.row_stride == 1;
+  const index_t vectors = in_blocks ? width / block * block : 0, rows = (end - begin) / block * block;
+  for (index_t j = 0; j < vectors; j += block) {
+    for (index_t i = begin; i < begin + rows; i += block) {
+      turn_block<false>(from + j * x.vector_stride + i, x.vector_stride, panel + std::int64_t{i} * width + j, width, 0);
+    }
+  }
+  for (index_t j = 0; j < width; ++j) {
+    const V* const vector = from + j * x.vector_stride;
+    for (index_t i = begin + (j < vectors ? rows : 0); i < end; ++i) {
+      panel[std::int64_t{i} * width + j] = vector[i * x.row_stride];
+    }
+  }
 }
 
 }  // namespace
@@ -192,11 +234,8 @@ const V* csr_many<T, V, O>::turned(csr_view<T, O> a, const strided_vectors& x, i
   const V* const from = static_cast<const V*>(x.data) + first * x.vector_stride;
   parallel_for(static_cast<int>(parts_.size()), (a.cols + staged - 1) / staged, [&](index_t b) {
     const index_t begin = b * staged, end = std::min(a.cols, begin + staged);
-    for (index_t j = 0; j < width; ++j) {
-      const V* const vector = from + j * x.vector_stride;
-      V* const to = panel_.data() + j;
-      for (index_t i = begin; i < end; ++i) to[std::int64_t{i} * width] = vector[i * x.row_stride];
-    }
+    with_isa(
+        isa_, [&]() __attribute__((always_inline)) { turn_rows(from, x, begin, end, width, panel_.data()); });
   });
   return panel_.data();
 }
