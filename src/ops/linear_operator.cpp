@@ -33,6 +33,24 @@ detail::vector_rules rules_of(const linear_operator& op, const linear_operator::
   return {facts.space, facts.device, facts.type, transposed ? shape{facts.a.cols, facts.a.rows} : facts.a, &op, transposed};
 }
 
+/// Whether it is what the most usual call is given: so many elements side by side, in the right place and of the type.
+template <class Void>
+bool is_usual(const basic_vector_ref<Void>& v, std::int64_t size, const linear_operator::call_facts& facts) {
+  return v.size == size && v.stride == 1 && v.type == facts.type && v.space == memory_space::host && v.data != nullptr;
+}
+/// Whether nothing is to be refused of a call on a CPU with plain vectors of f64 or f32, for which all other checks
+/// would find nothing: they take longer than small matrices do.
+bool is_usual(const linear_operator::call_facts& facts, double alpha, const const_vector_ref& x, double beta,
+              const vector_ref& y) {
+  const bool fit =
+      facts.type == scalar_type::f64 || (facts.type == scalar_type::f32 && is_small(alpha) && is_small(beta));
+  if (!fit || facts.space != memory_space::host) return false;
+  if (!is_usual(x, facts.a.cols, facts) || !is_usual(y, facts.a.rows, facts)) return false;
+  const std::size_t width = facts.type == scalar_type::f64 ? 8 : 4;
+  return !detail::overlap(x.data, static_cast<std::size_t>(x.size) * width, y.data,
+                          static_cast<std::size_t>(y.size) * width);
+}
+
 /// A vector with a stride is a multivector of one vector.
 template <class Void>
 basic_multivector_ref<Void> as_column(const basic_vector_ref<Void>& v) {
@@ -67,6 +85,10 @@ linear_operator::call linear_operator::checked(operation what, const apply_optio
 
 void linear_operator::apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                             const apply_options& options) const {
+  if (const call_facts* kept = kept_facts();
+      kept != nullptr && !options.stream && !options.transposed && is_usual(*kept, alpha, x, beta, y)) {
+    return do_apply(alpha, x, beta, y, {kept->stream, false});
+  }
   const call_facts facts = this->facts();
   const call how = checked(operation::apply, options, facts);
   const detail::vector_rules rules = rules_of(*this, facts, options.transposed, alpha, beta);
