@@ -387,6 +387,7 @@ def choice_cpu_table(run: dict, kind: str) -> str:
 
     if kind in ("peers", "losses"):
         return choice_cpu_peers(found, kind) + caption_line
+    found = [f for f in found if len(f[1]["us"]) > 1]  # else what was chosen was measured alone: the matrix is large
     if kind == "worst":
         rows = [[f"{m['family']} {m['matrix']} {m.get('parameters', '')}".strip(), group(m), f"{m['stats']['nnz']:,}", r["precision"],
                  str(r["threads"]), f"`{r['chosen']}` {r['us'][r['chosen']]:.4g}",
@@ -400,7 +401,7 @@ def choice_cpu_table(run: dict, kind: str) -> str:
         for d in decades:
             those = [f for f in found if len(str(f[0]["stats"]["nnz"])) == d and group(f[0]) != "fitted"]
             planned = [r["plan_us"] / r["us"][r["planned"]] for _, r, _ in those if r["planned"] in r["us"]]
-            rows.append([f"10^{d - 1}", str(len(those) // len(ways)), *cells(those), f"{geometric_mean(planned):.0f} / {max(planned):.0f}"])
+            rows.append([f"10^{d - 1}", str(len({id(m) for m, _, _ in those})), *cells(those), f"{geometric_mean(planned):.0f} / {max(planned):.0f}"])
         return markdown(["nonzeros from", *header, "plan, applications"], rows) + caption_line
     names = list(dict.fromkeys((group(m), m["family"]) for m, _, _ in found))
     rows = [[f"**{g}**", str(sum(group(m) == g for m in run["choice_cpu"])), *cells([f for f in found if group(f[0]) == g])]
@@ -408,7 +409,7 @@ def choice_cpu_table(run: dict, kind: str) -> str:
     for g, family in sorted(names, key=lambda n: ("judged", "fitted", "real").index(n[0])):
         if g != "real":
             those = [f for f in found if f[0]["family"] == family]
-            rows.append([f"{family} ({g})", str(len(those) // len(ways)), *cells(those)])
+            rows.append([f"{family} ({g})", str(len({id(m) for m, _, _ in those})), *cells(those)])
     return markdown(["family", *header], rows) + caption_line
 
 

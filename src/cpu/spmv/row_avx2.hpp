@@ -17,6 +17,16 @@ namespace tulle::cpu {
   return _mm_cmpgt_epi32(_mm_set1_epi32(n), _mm_setr_epi32(0, 1, 2, 3));
 }
 
+/// The first N of four numbers, else 0.
+template <int N>
+[[gnu::always_inline, TULLE_AVX2]] inline __m128 some_of_four(const float* p) {
+  if constexpr (N == 1) return _mm_load_ss(p);
+  if constexpr (N == 4) return _mm_loadu_ps(p);
+  const __m128 two = _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  if constexpr (N == 3) return _mm_insert_ps(two, _mm_load_ss(p + 2), 0x20);
+  return two;
+}
+
 /// The 256-bit operations for vectors of one type.
 template <scalar V>
 struct avx2;
@@ -29,10 +39,15 @@ struct avx2<double> {
   [[gnu::always_inline, TULLE_AVX2]] static vector load(const double* p) { return _mm256_loadu_pd(p); }
   [[gnu::always_inline, TULLE_AVX2]] static vector load(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
   /// The first N of them, else 0.
-  template <int N, scalar T>
-  [[gnu::always_inline, TULLE_AVX2]] static vector some(const T* p) {
-    return _mm256_setr_pd(p[0], N > 1 ? p[N > 1 ? 1 : 0] : 0, N > 2 ? p[N > 2 ? 2 : 0] : 0,
-                          N > 3 ? p[N > 3 ? 3 : 0] : 0);
+  template <int N>
+  [[gnu::always_inline, TULLE_AVX2]] static vector some(const double* p) {
+    if constexpr (N == 4) return load(p);
+    if constexpr (N == 3) return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p)), _mm_load_sd(p + 2), 1);
+    return _mm256_insertf128_pd(zero(), N == 2 ? _mm_loadu_pd(p) : _mm_load_sd(p), 0);
+  }
+  template <int N>
+  [[gnu::always_inline, TULLE_AVX2]] static vector some(const float* p) {
+    return _mm256_cvtps_pd(some_of_four<N>(p));
   }
   template <int N>
   [[gnu::always_inline, TULLE_AVX2]] static vector gather(const double* x, const index_t* c) {
@@ -80,8 +95,9 @@ struct avx2<float> {
   [[gnu::always_inline, TULLE_AVX2]] static vector load(const float* p) { return _mm256_loadu_ps(p); }
   template <int N>
   [[gnu::always_inline, TULLE_AVX2]] static vector some(const float* p) {
-    constexpr index_t in_order[lanes] = {0, 1, 2, 3, 4, 5, 6, 7};
-    return gather<N>(p, in_order);
+    if constexpr (N <= 4) return _mm256_insertf128_ps(zero(), some_of_four<N>(p), 0);
+    if constexpr (N > 4)
+      return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), some_of_four<N - 4>(p + 4), 1);
   }
   template <int N>
   [[gnu::always_inline, TULLE_AVX2]] static vector gather(const float* x, const index_t* c) {

@@ -13,14 +13,14 @@
 
 namespace tulle::cpu {
 
-/// How rows are summed. The last three give the same bits.
-enum class row_path : std::uint8_t { plain, avx2, avx2_masked, avx512 };
+/// How rows are summed. All but the first give the same bits. By length: in the order of row_order.hpp.
+enum class row_path : std::uint8_t { plain, avx2, avx2_masked, avx2_by_length, avx512 };
 
 constexpr row_path path_of(isa level) {
   return level == isa::avx512 ? row_path::avx512 : level == isa::avx2 ? row_path::avx2 : row_path::plain;
 }
 constexpr std::string_view name(row_path path) {
-  constexpr std::string_view names[] = {"plain", "avx2", "avx2 masked", "avx512"};
+  constexpr std::string_view names[] = {"plain", "avx2", "avx2 masked", "avx2 by length", "avx512"};
   return names[static_cast<int>(path)];
 }
 
