@@ -2,7 +2,7 @@
 // that what disturbs one disturbs all. It is no part of the build:
 //
 //   g++ -std=c++20 -O3 -march=native -fopenmp -DNDEBUG -Iinclude -Ibuild/cpu-only/include -I/usr/include/eigen3
-//       bench/cg_cpu_peers.cpp build/cpu-only/src/libtulle.a -lfmt -lz -lzstd -ldl -o cg_cpu_peers
+//       bench/cg_cpu_peers.cpp build/cpu-only/src/libtulle.a -lfmt -lz -lzstd -llzma -ldl -o cg_cpu_peers
 //   cg_cpu_peers THREADS REPEATS ITERATIONS FILE.json MATRIX...
 //
 // Per matrix and solver one line: microseconds an iteration (median and least over the repeats; every solve takes so

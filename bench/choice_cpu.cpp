@@ -47,6 +47,9 @@ namespace {
 using json = nlohmann::ordered_json;
 using clock = std::chrono::steady_clock;
 
+/// So large that kernels are not beside each other in memory: what a plan takes alone.
+constexpr double large = 1e8;
+
 double since(clock::time_point begin) {
   return std::chrono::duration<double, std::micro>(clock::now() - begin).count();
 }
@@ -128,7 +131,8 @@ json stats_of(const csr_stats& s) {
           {"gather_sectors", s.gather_sectors},
           {"gather_span", s.gather_span},
           {"block_fill", s.block_fill},
-          {"diagonal", s.diagonal}};
+          {"diagonal", s.diagonal},
+          {"slice_padding", s.slice_padding}};
 }
 
 /// As `inspect` made them.
@@ -140,6 +144,7 @@ csr_stats stats_from(const json& j) {
   s.gather_sectors = j.at("gather_sectors"), s.gather_span = j.at("gather_span");
   if (j.contains("block_fill")) s.block_fill = j.at("block_fill");
   s.diagonal = j.value("diagonal", 0.0);
+  s.slice_padding = j.value("slice_padding", s.sell_sorted_padding);
   s.mean = s.rows == 0 ? 0 : static_cast<double>(s.nnz) / s.rows;
   s.skew = s.mean == 0 ? 1 : s.max / s.mean;
   return s;
@@ -159,7 +164,8 @@ json run(int threads, const pattern& p, json& stats) {
   const cli::bench::load_watch load;
   const csr<T, std::int32_t> a = with_values<T>(ctx, p);
   const matrix_ref ref(a.view());
-  const csr_stats all = statistics(ctx, a.view());
+  const bool alone = static_cast<double>(a.nnz()) > large / 2;
+  const csr_stats all = alone ? csr_stats{} : statistics(ctx, a.view());
   buffer<T> x(ctx, static_cast<std::size_t>(a.cols)), y(ctx, static_cast<std::size_t>(a.rows));
   std::fill_n(x.data(), x.size(), T{1});
   std::fill_n(y.data(), y.size(), T{0});
@@ -168,6 +174,7 @@ json run(int threads, const pattern& p, json& stats) {
   std::vector<candidate> candidates{{"default", [&] { plan.apply(1, x, 0, y); }, true}};
   std::vector<std::unique_ptr<spmv_operator>> made;
   for (const spmv_kernel& k : spmv_kernels(backend_kind::cpu)) {
+    if (alone) break;
     const bool is_one = k.role == kernel_role::production && contains(k.types, types_of(ref, {}));
     if (!is_one || !k.supports(all, ref.types, ctx.info()).ok) continue;
     made.push_back(k.make(ctx, ref, all, {}));
@@ -181,6 +188,7 @@ json run(int threads, const pattern& p, json& stats) {
   measure(candidates, threads);
   json us, peers;
   for (const candidate& c : candidates) (c.is_peer ? peers : us)[c.name] = rounded(c.least());
+  if (alone) us[std::string(plan.kernel())] = peers["default"];
   return {{"precision", sizeof(T) == 8 ? "f64" : "f32"},
           {"threads", threads},
           {"planned", plan.kernel()},
@@ -205,9 +213,9 @@ json terms_of(const json& stats, const json& one) {
 }
 
 /// What a plan takes by today's rules: where a kernel does not take the matrix, the one without set-up.
-std::string choice(const json& stats, const json& one, bool gathers) {
+std::string choice(const json& stats, const json& one, processor_class processor) {
   const type_key types{one.at("precision") == "f64" ? scalar_type::f64 : scalar_type::f32, offset_type::i32};
-  const std::string chosen = choose_spmv_cpu(stats_from(stats), types, one.at("threads"), gathers).kernel;
+  const std::string chosen = choose_spmv_cpu(stats_from(stats), types, one.at("threads"), processor).kernel;
   return one.at("us").contains(chosen) ? chosen : "csr.balanced";
 }
 
@@ -258,9 +266,13 @@ class record_file {
   }
   void judge() {
     name_context();
-    const bool gathers = all_.at("context").value("processor", "") == "gathers";
+    const std::string of = all_.at("context").at("processor");
+    processor_class processor = this_processor();
+    for (const auto c : {processor_class::gathers, processor_class::loads, processor_class::narrow}) {
+      if (of == tulle::name(c)) processor = c;
+    }
     for (json& r : matrices()) {
-      for (json& one : r.at("runs")) one["chosen"] = choice(r.at("stats"), one, gathers);
+      for (json& one : r.at("runs")) one["chosen"] = choice(r.at("stats"), one, processor);
     }
   }
   /// {matrix, family, fitted, run, terms by kernel} of every run, a line each.
@@ -285,7 +297,7 @@ class record_file {
       all_["context"] = {{"commit", built_from().commit},
                          {"date", now},
                          {"device", context::cpu(1).info().name},
-                         {"processor", gathers_pay() ? "gathers" : "loads"}};
+                         {"processor", tulle::name(this_processor())}};
     }
   }
   void write() {
@@ -305,11 +317,13 @@ class record_file {
   std::map<std::string, std::size_t> place_;
 };
 
-/// Sizes of family number f; the largest for one family in three.
-std::vector<double> sizes(int f) {
+/// Sizes of family number f; the largest but one for one family in three, the largest for four.
+std::vector<double> sizes(int f, const std::string& name) {
   std::vector<double> all{100, 300, 1e3, 3e3, 1e4, 3e4, 1e5, 3e5, 1e6, 3e6};
   for (double& n : all) n *= 1 + 0.1 * (f % 10);
-  if (f % 3 == 0) all.push_back(1e7);
+  const bool has_large = name == "5 points" || name == "27 points" || name == "k within w" || name == "k a row";
+  if (f % 3 == 0 || has_large) all.push_back(1e7);
+  if (has_large) all.push_back(large);
   return all;
 }
 
@@ -318,11 +332,11 @@ std::vector<double> sizes(int f) {
 template <class Wanted, class F>
 void for_families(const Wanted& wanted, const F& each) {
   const auto families = spmv_families();
-  for (std::size_t size = 0; size < 11; ++size) {
+  for (std::size_t size = 0; size < 12; ++size) {
     for (int f = 0; f < static_cast<int>(families.size()); ++f) {
-      const auto of_family = sizes(f);
-      if (size >= of_family.size()) continue;
       const family& from = families[static_cast<std::size_t>(f)];
+      const auto of_family = sizes(f, from.name);
+      if (size >= of_family.size()) continue;
       const std::string about = fmt::format("{:.0f}", of_family[size]);
       if (!wanted(from.name, about)) continue;
       std::string parameters;

@@ -172,7 +172,7 @@ int run_all(int argc, char** argv) {
                  {{"commit", built_from().commit},
                   {"date", fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)))},
                   {"device", context::cpu(1).info().name},
-                  {"processor", gathers_pay() ? "gathers" : "loads"}}}}
+                  {"processor", tulle::name(this_processor())}}}}
         << std::endl;
   }
   const std::vector<job> jobs = jobs_for(families);

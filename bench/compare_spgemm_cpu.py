@@ -52,7 +52,7 @@ def compile_program(build: Path, folder: Path, name: str = "spgemm_cpu_peers") -
     program = folder / name
     command = ["g++", "-std=c++20", "-O3", "-march=native", "-fopenmp", "-DNDEBUG", f"-I{ROOT}/include", f"-I{build}/include",
                "-I/usr/include/eigen3", str(ROOT / "bench/spgemm_cpu_peers.cpp"), str(build / "src/libtulle.a"),
-               "-lfmt", "-lz", "-lzstd", "-ldl", "-lamd", "-lmetis", "-o", str(program)]
+               "-lfmt", "-lz", "-lzstd", "-llzma", "-ldl", "-lamd", "-lmetis", "-o", str(program)]
     subprocess.run(command, check=True)
     return program
 

@@ -31,7 +31,7 @@ def compile_program(build: Path, folder: Path) -> Path:
     program = folder / "spmm_cpu_peers"
     sources = [str(ROOT / "bench" / name) for name in ("spmm_cpu_peers.cpp", "spmv_families.cpp")]
     subprocess.run(["g++", "-std=c++20", "-O2", "-fopenmp", "-DNDEBUG", "-DFMT_SHARED", f"-I{ROOT}/include", f"-I{build}/include",
-                    *sources, str(build / "src/libtulle.a"), "-lfmt", "-lz", "-lzstd", "-lmetis", "-lamd", "-ldl", "-o", str(program)],
+                    *sources, str(build / "src/libtulle.a"), "-lfmt", "-lz", "-lzstd", "-llzma", "-lmetis", "-lamd", "-ldl", "-o", str(program)],
                    check=True)
     return program
 

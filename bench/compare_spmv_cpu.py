@@ -41,7 +41,7 @@ def compile_program(build: Path, folder: Path) -> Path:
     program = folder / "spmv_cpu_peers"
     command = ["g++", "-std=c++20", "-O3", "-march=native", "-fopenmp", "-DNDEBUG", f"-I{ROOT}/include", f"-I{build}/include",
                "-I/usr/include/eigen3", str(ROOT / "bench/spmv_cpu_peers.cpp"), str(build / "src/libtulle.a"),
-               "-lfmt", "-lz", "-lzstd", "-ldl", "-o", str(program)]
+               "-lfmt", "-lz", "-lzstd", "-llzma", "-ldl", "-o", str(program)]
     subprocess.run(command, check=True)
     return program
 

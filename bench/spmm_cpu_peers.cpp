@@ -87,6 +87,8 @@ template <class T>
 peer make_tulle(const tulle::context& ctx, problem<T>& p, const std::string& kernel) {
   tulle::spmv_options options;
   options.kernel = kernel;
+  options.columns = p.columns;  // as MKL is told
+  options.columns_order = p.order;
   const auto plan = std::make_shared<tulle::spmv_plan<T>>(ctx, p.a, options);
   const tulle::scalar_type type = tulle::scalar_type_of<T>;
   const tulle::memory_space host = tulle::memory_space::host;

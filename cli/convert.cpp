@@ -1,6 +1,7 @@
 // tulle convert: from anything that can be read to a Matrix Market file.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
 
 #include "common/command.hpp"
 #include "common/matrix.hpp"
@@ -16,6 +17,7 @@ struct settings {
 };
 
 int run(const settings& s) {
+  check_outputs(false, {{"--output", s.output, true}});
   const named_matrix a = load(s.input, s.run);
   if (a.info.bytes > 0) {
     note(fmt::format("read {} nonzeros, {} of text at {:.0f} MB/s", a.matrix.nnz,
@@ -29,9 +31,11 @@ int run(const settings& s) {
 
 void add_convert(CLI::App& app, int& result) {
   auto [command, s] = add_command(app, result, "convert", "Read a matrix and write it as Matrix Market",
-                                  "Example: tulle convert cant.mtx.gz -o cant.mtx.zst --symmetric", run);
-  command.add_option("input", s.input, matrix_help)->required();
-  command.add_option("-o,--output", s.output, output_help)->required();
+                                  "The name says how FILE is compressed: .mtx, .mtx.gz, .mtx.xz or .mtx.zst.\n"
+                                  "Example: tulle convert cant.mtx.gz -o cant.mtx.zst --symmetric",
+                                  run);
+  add_matrix(command, "matrix", s.input)->required();
+  add_file(command, "-o,--output", s.output, output_help)->required();
   command.add_flag("--symmetric", s.symmetric, "Write the lower triangle alone; A must be symmetric");
   add_precision_option(command, s.run);
   add_strict_option(command, s.run);

@@ -13,6 +13,7 @@
 #include "bench/machine.hpp"
 #include "common/command.hpp"
 #include "common/options.hpp"
+#include "common/page.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -106,73 +107,74 @@ json to_json(const doctor_result& r) {
   return object(
       field("version", built_from().version), field("commit", built_from().commit),
       field("compiler", built_from().compiler), field("flags", built_from().flags),
-      field("cpu",
-            object(field("name", cpu.name), field("threads", r.cpu.threads), field("memory_bytes", cpu.memory_bytes),
-                   field("last_level_cache_bytes", cpu.l2_bytes), field("bandwidth", bandwidth_json(r.cpu)), field("row_sums", bench::row_sums()),
-                   field("cores_of_others", r.cores_of_others ? json(*r.cores_of_others) : json()))),
+      field("cpu", object(field("name", cpu.name), field("threads", r.cpu.threads),
+                          field("memory_bytes", cpu.memory_bytes), field("last_level_cache_bytes", cpu.l2_bytes),
+                          field("bandwidth", bandwidth_json(r.cpu)), field("row_sums", bench::row_sums()),
+                          field("cores_of_others", r.cores_of_others ? json(*r.cores_of_others) : json()))),
       field("cuda", object(field("built", !built_from().cuda.empty()), field("build", built_from().cuda),
                            field("why_no_gpu", r.why_no_gpu), field("nvcc", r.nvcc), field("devices", devices))),
       field("cache_directory", r.cache_directory), field("missing", missing));
 }
 
-void print_heading(std::string_view text) {
-  put_styled(stdout, look::bold, printable(text));
-  put("\n");
+void add_memory(page& to, const bench::machine& m, const char* cache) {
+  to.fact("memory", fmt::format("{}, {} {}", human_bytes(static_cast<double>(m.device.memory_bytes)), cache,
+                                human_bytes(static_cast<double>(m.device.l2_bytes))));
+  to.fact("bandwidth",
+          fmt::format("read {}, copy {}, triad {}", human_rate(m.read), human_rate(m.copy), human_rate(m.triad)));
 }
 
-void print_memory(const bench::machine& m, const char* cache) {
-  put("  memory           {}, {} {}\n", human_bytes(static_cast<double>(m.device.memory_bytes)), cache,
-      human_bytes(static_cast<double>(m.device.l2_bytes)));
-  put("  bandwidth        read {:.1f} GB/s, copy {:.1f} GB/s, triad {:.1f} GB/s\n", m.read / 1e9, m.copy / 1e9,
-      m.triad / 1e9);
-}
-
-void print_limits(const bench::limits& l) {
-  put("  multiprocessor   {} warps, {} blocks, {} threads at once ({} in a block), {} registers\n", l.warps, l.blocks,
-      l.threads, l.threads_of_block, l.registers);
-  put("  shared memory    {} KiB per multiprocessor, {} KiB per block\n", l.shared_bytes / 1024,
-      l.shared_bytes_of_block / 1024);
-  put("  caches           lines of {} bytes in sectors of {}, L2 {:.1f} MiB\n", l.line_bytes, l.sector_bytes,
-      static_cast<double>(l.l2_bytes) / (1 << 20));
+void add_limits(page& to, const bench::limits& l) {
+  to.fact("multiprocessor",
+          fmt::format("{} warps, {} blocks, {} threads at once ({} in a block), {} registers", l.warps, l.blocks,
+                      grouped(l.threads), grouped(l.threads_of_block), grouped(l.registers)));
+  to.fact("shared memory", fmt::format("{} KiB per multiprocessor, {} KiB per block", l.shared_bytes / 1024,
+                                       l.shared_bytes_of_block / 1024));
+  to.fact("caches", fmt::format("lines of {} bytes in sectors of {}, L2 {:.1f} MiB", l.line_bytes, l.sector_bytes,
+                                static_cast<double>(l.l2_bytes) / (1 << 20)));
   if (l.peak_f32 > 0) {
-    put("  peak             {:.1f} TFLOP/s in f32, {:.1f} TFLOP/s in f64, without tensor cores\n", l.peak_f32 / 1e12,
-        l.peak_f64 / 1e12);
+    to.fact("peak", fmt::format("{:.1f} TFLOP/s in f32, {:.1f} TFLOP/s in f64, without tensor cores", l.peak_f32 / 1e12,
+                                l.peak_f64 / 1e12));
   }
 }
 
-void print_waiting(const bench::waiting& w) {
-  put("  graph node       {:.2f} us\n", w.graph_node);
-  put("  atomic hop       {:.2f} us, one way between two blocks\n", w.atomic_hop);
-  put("  grid barrier     {:.2f} us, {:.2f} us by cooperative_groups\n", w.grid_barrier, w.cooperative_barrier);
-  if (w.cluster_barrier > 0) put("  cluster barrier  {:.2f} us, 8 blocks\n", w.cluster_barrier);
+void add_waiting(page& to, const bench::waiting& w) {
+  to.fact("graph node", human_time(w.graph_node));
+  to.fact("atomic hop", fmt::format("{}, one way between two blocks", human_time(w.atomic_hop)));
+  to.fact("grid barrier",
+          fmt::format("{}, {} by cooperative_groups", human_time(w.grid_barrier), human_time(w.cooperative_barrier)));
+  if (w.cluster_barrier > 0) to.fact("cluster barrier", fmt::format("{}, 8 blocks", human_time(w.cluster_barrier)));
+}
+
+void add_gpu(page& to, const doctor_result& r, std::size_t i) {
+  const device_info& gpu = r.gpus[i].device;
+  to.line(fmt::format("GPU {}: {}", i, gpu.name), look::bold);
+  to.fact("capability", fmt::format("{}, {} multiprocessors, driver for CUDA {}", capability(gpu), gpu.multiprocessors,
+                                    bench::cuda_version(gpu.driver_version)));
+  add_memory(to, r.gpus[i], "L2");
+  add_limits(to, r.limits[i]);
+  to.fact("launch", human_time(r.gpus[i].launch_us));
+  add_waiting(to, r.waits[i]);
 }
 
 void print_text(const doctor_result& r) {
-  print_heading(fmt::format("CPU: {}", r.cpu.device.name));
-  put("  threads          {}\n", r.cpu.threads);
-  print_memory(r.cpu, "last-level cache");
-  put("  sums of rows     {} (measured once, for CSR)\n", bench::row_sums());
+  page to(stdout, 15);
+  to.line(fmt::format("CPU: {}", r.cpu.device.name), look::bold);
+  to.fact("threads", fmt::format("{}", r.cpu.threads));
+  add_memory(to, r.cpu, "last-level cache");
+  to.fact("sums of rows", fmt::format("{} (measured once, for CSR)", bench::row_sums()));
   if (const std::string said = bench::overload(r.cores_of_others, r.cpu.threads, bench::cores()); !said.empty()) {
-    put("  load             {}\n", said);
+    to.fact("load", said, look::red);
   }
-  for (std::size_t i = 0; i < r.gpus.size(); ++i) {
-    const device_info& gpu = r.gpus[i].device;
-    print_heading(fmt::format("GPU {}: {}", i, gpu.name));
-    put("  capability       {}, {} multiprocessors, driver for CUDA {}\n", capability(gpu), gpu.multiprocessors,
-        bench::cuda_version(gpu.driver_version));
-    print_memory(r.gpus[i], "L2");
-    print_limits(r.limits[i]);
-    put("  launch latency   {:.2f} us\n", r.gpus[i].launch_us);
-    print_waiting(r.waits[i]);
-  }
-  print_heading("tulle");
-  put("  version          {} ({}), {}, {}\n", built_from().version, built_from().commit, built_from().compiler,
-      built_from().flags);
-  put("  CUDA backend     {}\n", built_from().cuda.empty() ? "not built" : built_from().cuda);
-  put("  nvcc             {}\n", r.nvcc.empty() ? "not found" : r.nvcc);
-  put("  cache directory  {}\n", r.cache_directory);
-  print_heading(r.missing.empty() ? "Nothing is missing." : "Missing");
-  for (const auto& [what, how] : r.missing) put("  {}\n    {}\n", what, how);
+  for (std::size_t i = 0; i < r.gpus.size(); ++i) add_gpu(to, r, i);
+  to.line("tulle", look::bold);
+  to.fact("version", fmt::format("{} ({}), {}, {}", built_from().version, built_from().commit, built_from().compiler,
+                                 built_from().flags));
+  to.fact("CUDA backend", built_from().cuda.empty() ? "not built" : built_from().cuda);
+  to.fact("nvcc", r.nvcc.empty() ? "not found" : r.nvcc);
+  to.fact("cache directory", r.cache_directory);
+  to.line(r.missing.empty() ? "Nothing is missing." : "Missing", look::bold);
+  for (const auto& [what, how] : r.missing) to.line("  " + what).line("    " + how);
+  to.print(stdout);
 }
 
 int run(const run_options& o) {

@@ -1,9 +1,11 @@
 // tulle generate: writes a matrix made from a formula, or lists the formulas.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
 
 #include "common/command.hpp"
 #include "common/matrix.hpp"
+#include "common/page.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -21,10 +23,14 @@ struct generator_list {
 };
 
 void print_text(const generator_list& list) {
+  constexpr std::size_t name_columns = 11;
+  page to(stdout);
   for (const generator_info& g : list.generators) {
-    put("{:<10} {}\n{:<10} {}\n", g.name, g.summary, "", g.parameters);
+    to.line(fmt::format("{:<{}}{}", g.name, name_columns, g.summary), look::plain, name_columns);
+    to.line(std::string(name_columns, ' ') + std::string(g.parameters), look::plain, 0);
   }
-  put("\nEvery one takes values=random|spd|integer and seed=1.\n");
+  to.line().line("Every one takes values=random|spd|integer and seed=1.");
+  to.print(stdout);
 }
 
 json to_json(const generator_list& list) {
@@ -41,8 +47,9 @@ int run(const settings& s) {
     return ok;
   }
   if (s.spec.empty() || s.output.empty()) {
-    throw error(status::invalid_argument, "generate needs SPEC and -o FILE, or --list");
+    throw error(status::invalid_argument, "generate needs GENERATOR and -o FILE, or --list");
   }
+  check_outputs(false, {{"--output", s.output, true}});
   const std::string spec = is_generator(s.spec) ? s.spec : "gen:" + s.spec;
   write_matrix(s.output, load(spec, s.run).matrix, s.symmetric);
   return ok;
@@ -53,8 +60,8 @@ int run(const settings& s) {
 void add_generate(CLI::App& app, int& result) {
   auto [command, s] = add_command(app, result, "generate", "Write a matrix made from a formula",
                                   "Example: tulle generate stencil:points=7,n=50 -o poisson.mtx.gz", run);
-  command.add_option("spec", s.spec, "NAME:key=value,... with or without gen: in front");
-  command.add_option("-o,--output", s.output, output_help);
+  command.add_option("generator", s.spec, "NAME:key=value,... with or without gen: in front")->type_name("GENERATOR");
+  add_file(command, "-o,--output", s.output, output_help);
   command.add_flag("--symmetric", s.symmetric, "Write the lower triangle alone; A must be symmetric");
   command.add_flag("--list", s.list, "The generators and their parameters");
   add_threads_option(command, s.run);

@@ -9,6 +9,7 @@
 #include "common/backend.hpp"
 #include "common/command.hpp"
 #include "common/matrix.hpp"
+#include "common/page.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -68,34 +69,48 @@ json to_json(const kernels_result& r) {
 
 void print_text(const kernels_result& r) {
   using enum kernel_operation;
+  page to(stdout);
+  bool has_others = false;
   for (const kernel_operation operation : {spmv, spmv_transposed, spgemm, sddmm, cg}) {
-    bool is_first = true;
+    table t({{.title = fmt::format("{}{}", name(operation), operation == spmv_transposed ? ", from the CSR of A" : ""),
+              .left = true},
+             {.title = "backend", .left = true},
+             {.title = "types", .drop = 1, .left = true},
+             {.title = "what it does", .wraps = true}});
     for (const auto& [k, refusal] : r.lines) {
       if (k.operation != operation) continue;
-      if (std::exchange(is_first, false)) {
-        put("{}{}:\n", name(operation), operation == spmv_transposed ? ", from the CSR of A" : "");
-      }
-      put("{:<20} {:<5} {:<19} {}{}\n", k.name, name(k.backend), fmt::format("{}", fmt::join(types(k), " ")), k.summary,
-          chosen_silently(k) ? "" : " (for comparison: used only when asked for by name)");
-      if (refusal && !refusal->empty()) put("{:<20} cannot take this matrix: {}\n", "", *refusal);
+      std::string what(k.summary);
+      if (refusal && !refusal->empty()) what += fmt::format("; cannot take this matrix: {}", *refusal);
+      t.row({std::string(k.name), std::string(name(k.backend)), fmt::format("{}", fmt::join(types(k), " ")), what},
+            chosen_silently(k) ? ' ' : '-');
+      has_others |= !chosen_silently(k);
     }
+    if (t.empty()) continue;
+    if (!to.text().empty()) to.line();
+    to.add(t);
   }
+  if (has_others) to.line().line("- is for comparison: used only when asked for by name");
+  to.print(stdout);
 }
 
 /// What a kernel says about the matrix that was named; without a usable GPU, that there is none.
-std::string refusal(const settings& s, const kernel_info& kernel, const csr_stats& stats) {
+std::string refusal(const settings& s, const kernel_info& kernel, const csr_stats& stats, scalar_type type) {
   const bool cpu = kernel.backend == backend_kind::cpu;
   if (!cpu && cuda_device_count() == 0) return cuda_unavailable_reason();
   run_options cuda = s.run;
   cuda.backend = "cuda";
   const context ctx = cpu ? context::cpu(s.run.threads) : make_context(cuda);
-  const scalar_type type = with_precision(s.run, []<class T>() { return scalar_type_of<T>; });
   return unsupported_reason(kernel, stats, type_key{type, offsets_for(stats.nnz)}, ctx.info());
 }
 
 int run(const settings& s) {
   std::optional<csr_stats> stats;
-  if (!s.matrix.empty()) stats = statistics(load(s.matrix, s.run).matrix, s.run);
+  scalar_type type = scalar_type::f64;
+  if (!s.matrix.empty()) {
+    const named_matrix a = load(s.matrix, s.run);
+    stats = statistics(a.matrix, s.run);
+    type = a.matrix.types.value;
+  }
   kernels_result result;
   for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
     if (s.run.backend != "auto" && s.run.backend != name(backend)) continue;
@@ -106,7 +121,7 @@ int run(const settings& s) {
         result.lines.push_back({k, {}});
       } else if (k.operation == kernel_operation::spmv || k.operation == kernel_operation::spmv_transposed) {
         // Those of C = A B take two matrices, and solvers ask for more than statistics.
-        result.lines.push_back({k, refusal(s, k, *stats)});
+        result.lines.push_back({k, refusal(s, k, *stats, type)});
       }
     }
   }
@@ -120,7 +135,7 @@ void add_kernels(CLI::App& app, int& result) {
   auto [command, s] = add_command(
       app, result, "kernels", "Every kernel there is; with a matrix, which of them take it",
       "f32/f64 means f32 values under f64 vectors.\nExample: tulle kernels gen:arrow:n=1000 --backend cpu", run);
-  command.add_option("matrix", s.matrix, matrix_help);
+  add_matrix(command, "matrix", s.matrix);
   add_backend_options(command, s.run);
   add_precision_option(command, s.run);
   add_json_option(command, s.run);

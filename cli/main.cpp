@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstring>
 #include <new>
-#include <numeric>
 #include <span>
 #include <sstream>
 #include <tulle/io/write_file.hpp>
@@ -16,39 +15,13 @@
 #include <vector>
 
 #include "common/command.hpp"
+#include "common/help.hpp"
+#include "common/options.hpp"
 #include "common/output.hpp"
+#include "common/usage_error.hpp"
 
 namespace tulle::cli {
 namespace {
-
-/// Number of insertions, deletions and replacements between two words (Levenshtein).
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({replaced, row[j] + 1, row[j + 1] + 1}));
-    }
-  }
-  return row.back();
-}
-
-/// "no command 'spvm'; did you mean 'spmv'?"
-std::string unknown_command(std::span<CLI::App* const> commands, const std::string& word) {
-  std::string nearest;
-  std::size_t least = 3;
-  for (const CLI::App* command : commands) {
-    const std::size_t distance = edit_distance(word, command->get_name());
-    if (distance < least) {
-      least = distance;
-      nearest = command->get_name();
-    }
-  }
-  const std::string hint = nearest.empty() ? "`tulle --help` lists them" : fmt::format("did you mean '{}'?", nearest);
-  return fmt::format("no command '{}'; {}", word, hint);
-}
 
 int fail(int code, std::string_view status_name, std::string_view message, bool as_json) {
   if (as_json) print_record(object(field("error", object(field("status", status_name), field("message", message)))));
@@ -76,10 +49,10 @@ int after_printing(int code) {
 }
 
 /// What to write instead of `--json FILE`, which bench once took; empty where --json is the flag that it is.
-std::string json_with_a_file(std::span<char*> arguments) {
-  for (std::size_t i = 1; i < arguments.size(); ++i) {
+std::string json_with_a_file(std::span<const std::string> arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view word = arguments[i], next = i + 1 < arguments.size() ? arguments[i + 1] : "";
-    const bool is_bench = std::string_view(arguments[1]) == "bench";
+    const bool is_bench = arguments[0] == "bench";
     if (word.starts_with("--json=") || (word == "--json" && (next.ends_with(".json") || (is_bench && next == "-")))) {
       const std::string_view file = word == "--json" ? next : word.substr(7);
       return fmt::format("--json takes no file: it prints JSON on stdout{}",
@@ -89,19 +62,65 @@ std::string json_with_a_file(std::span<char*> arguments) {
   return {};
 }
 
-int parse_and_run(CLI::App& app, int argc, char** argv, bool as_json, const int& result) {
+/// The command line as words. What follows `--` is a file, whatever it begins with.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words;
+  bool files = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (!files && word == "--") {
+      files = true;
+    } else {
+      words.push_back(files && word.size() > 1 && word[0] == '-' ? fmt::format("./{}", word) : std::string(word));
+    }
+  }
+  return words;
+}
+
+constexpr const char* more_about_tulle =
+    R"(A MATRIX is a Matrix Market file (.mtx; .mtx.gz, .mtx.xz, .mtx.zst), - for standard input, or gen:NAME:key=value,...,
+which `tulle generate --list` explains. What follows -- is a file, whatever it begins with.
+Results go to standard output, as JSON with --json; notes go to standard error.
+
+Exit codes:
+  0  done                  3  invalid input
+  1  slower, of bench      4  not converged, or a wrong answer
+  2  wrong command line    5  out of memory, or a GPU failed
+
+Examples:
+  tulle info cant.mtx.gz               # size, structure, the kernel for it
+  tulle spmv gen:fem:n=20 --verify     # multiply, time, and check the answer
+  tulle solve a.mtx b.mtx -o x.mtx     # A x = b)";
+
+void define(CLI::App& app) {
+  app.name("tulle");
+  app.formatter(make_formatter());
+  app.option_defaults()->group("All commands");
+  app.set_help_flag("-h,--help", "This text, or that of a command")->group("All commands");
+  app.set_version_flag("-V,--version", "tulle " TULLE_VERSION_STRING, "The version")->group("All commands");
+  app.add_flag_callback(
+      "-q,--quiet", [] { set_loudness(loudness::quiet); }, "No notes and no progress: results and errors alone");
+  app.add_flag_callback(
+      "-v,--verbose", [] { set_loudness(loudness::verbose); }, "More notes: what is read, and where it runs");
+  add_color_option(app);
+  app.option_defaults()->group("Options");
+  app.footer(more_about_tulle);
+  app.require_subcommand(1);
+}
+
+int parse_and_run(CLI::App& app, std::vector<std::string> words, bool as_json, const int& result) {
   try {
-    app.parse(argc, argv);
+    if (words.empty()) put_raw(stderr, app.help() + '\n');
+    std::ranges::reverse(words);
+    app.parse(std::move(words));
   } catch (const CLI::Success& help_or_version) {
     std::ostringstream text;
     const int code = app.exit(help_or_version, text, text);
     put_raw(stdout, text.str());
     return code;
   } catch (const CLI::ParseError& e) {
-    const auto chosen = app.get_subcommands();
-    const std::string help = chosen.empty() ? "tulle" : fmt::format("tulle {}", chosen.front()->get_name());
-    const int code = fail(usage, name(status::invalid_argument), e.what(), as_json);
-    put_raw(stderr, fmt::format("Run '{} --help'.\n", help));
+    const int code = fail(usage, name(status::invalid_argument), explain(app, e), as_json);
+    put_raw(stderr, fmt::format("Run '{} --help'.\n", command_named(app)));
     return code;
   }
   return result;
@@ -109,28 +128,22 @@ int parse_and_run(CLI::App& app, int argc, char** argv, bool as_json, const int&
 
 int run(int argc, char** argv) {
   CLI::App app{"Sparse linear algebra at memory speed, on CPUs and NVIDIA GPUs."};
-  app.name("tulle");
-  app.set_version_flag("--version", "tulle " TULLE_VERSION_STRING);
-  app.footer(
-      "A MATRIX is a Matrix Market file (.mtx, .mtx.gz, .mtx.zst), - for stdin, or gen:NAME:key=value,...\n"
-      "Exit codes: 0 ok, 2 usage, 3 invalid input, 4 not converged or a wrong answer, 5 out of memory or device "
-      "error.\n"
-      "\nExample: tulle spmv gen:fem:n=20 --verify");
-  app.require_subcommand(1);
+  define(app);
+  set_loudness(loudness::normal);
   int result = ok;
-  for (adds_command* const add : commands) add(app, result);
-  const std::span arguments(argv, static_cast<std::size_t>(argc));
-  const bool as_json = std::ranges::find(arguments, std::string_view("--json")) != arguments.end();
+  add_commands(app, result);
+  const std::vector<std::string> words = words_of(argc, argv);
+  const bool as_json = std::ranges::find(words, "--json") != words.end();
   try {
     const auto all = app.get_subcommands([](const CLI::App*) { return true; });
-    const auto is_named = [&](const CLI::App* c) { return c->get_name() == argv[1]; };
-    if (argc > 1 && argv[1][0] != '-' && std::ranges::none_of(all, is_named)) {
-      return fail(usage, name(status::invalid_argument), unknown_command(all, argv[1]), as_json);
+    const auto is_named = [&](const CLI::App* c) { return c->get_name() == words[0]; };
+    if (!words.empty() && !words[0].starts_with('-') && std::ranges::none_of(all, is_named)) {
+      return fail(usage, name(status::invalid_argument), unknown_command(app, words[0]), as_json);
     }
-    if (const std::string misuse = json_with_a_file(arguments); !misuse.empty()) {
+    if (const std::string misuse = json_with_a_file(words); !misuse.empty()) {
       return fail(usage, name(status::invalid_argument), misuse, as_json);
     }
-    return after_printing(parse_and_run(app, argc, argv, as_json, result));
+    return after_printing(parse_and_run(app, words, as_json, result));
   } catch (const reader_gone&) {
     return end_quietly();
   } catch (const device_error& e) {

@@ -2,10 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <span>
 #include <tulle/ops/matrix.hpp>
 #include <tulle/ops/spmv.hpp>
 
+#include "bench/cells.hpp"
 #include "bench/harness.hpp"
+#include "bench/load.hpp"
 #include "bench/statistics.hpp"
 #include "common/backend.hpp"
 #include "common/command.hpp"
@@ -28,7 +32,7 @@ struct settings {
 
 struct timed_plan {
   std::string kernel;
-  double microseconds = 0;
+  bench::sample_summary time;  // microseconds
 };
 
 struct permute_result {
@@ -41,10 +45,10 @@ struct permute_result {
   order_quality before = {}, after = {};
   std::optional<timed_plan> spmv_before = {}, spmv_after = {};
 
-  [[nodiscard]] double gain() const { return spmv_before->microseconds / spmv_after->microseconds; }
+  [[nodiscard]] double gain() const { return spmv_before->time.median / spmv_after->time.median; }
   /// Applications that repay the order; nothing where it gains nothing.
   [[nodiscard]] std::optional<double> pays_after() const {
-    const double saved = spmv_before->microseconds - spmv_after->microseconds;
+    const double saved = spmv_before->time.median - spmv_after->time.median;
     return saved > 0 ? std::optional(1e3 * (order_ms + permute_ms) / saved) : std::nullopt;
   }
 };
@@ -57,7 +61,7 @@ json to_json(const permute_result& r) {
                        field("after", cli::to_json(r.after))));
   if (!r.spmv_before) return record;
   const auto of = [](const timed_plan& p) {
-    return object(field("kernel", p.kernel), field("microseconds", p.microseconds));
+    return object(field("kernel", p.kernel), field("microseconds", p.time.median));
   };
   record["before"]["spmv"] = of(*r.spmv_before);
   record["after"]["spmv"] = of(*r.spmv_after);
@@ -66,30 +70,38 @@ json to_json(const permute_result& r) {
 }
 
 void print_text(const permute_result& r) {
-  put("{}\n", headline(r.matrix));
-  put("  order         {} of {} in {:.2f} ms on {}, A in it in {:.2f} ms\n", r.method,
-      r.symmetric ? "rows and columns" : "rows", r.order_ms, r.backend, r.permute_ms);
-  print_quality(r.before, r.after);
-  if (!r.spmv_before) return;
-  put("  SpMV          {:.2f} us ({}) -> {:.2f} us ({})\n", r.spmv_before->microseconds, r.spmv_before->kernel,
-      r.spmv_after->microseconds, r.spmv_after->kernel);
-  const std::optional<double> pays = r.pays_after();
-  put("  gain          {:.2f}x, {}\n", r.gain(),
-      pays ? fmt::format("the order pays after {:.0f} applications", *pays) : "which does not pay for the order");
+  page to(stdout);
+  to.line(headline(r.matrix));
+  to.fact("order",
+          fmt::format("{} of {} in {} on {}, A in it in {}", r.method, r.symmetric ? "rows and columns" : "rows",
+                      human_time(1e3 * r.order_ms), r.backend, human_time(1e3 * r.permute_ms)));
+  add_quality(to, r.before, r.after);
+  if (r.spmv_before) {
+    const auto of = [](const timed_plan& p) { return fmt::format("{} ({})", human_time(p.time.median), p.kernel); };
+    to.fact("SpMV", fmt::format("{} -> {}, medians of {}, quartiles {} and {} apart", of(*r.spmv_before),
+                                of(*r.spmv_after), counted(r.spmv_before->time.count, "run"),
+                                bench::spread_cell(r.spmv_before->time), bench::spread_cell(r.spmv_after->time)));
+    const std::optional<double> pays = r.pays_after();
+    const std::string repaid = pays
+                                   ? fmt::format("the order pays after {}", counted(std::llround(*pays), "application"))
+                                   : "which does not pay for the order";
+    to.fact("gain", fmt::format("{:.2f}x, {}", r.gain(), repaid));
+  }
+  to.print(stdout);
 }
 
-template <scalar T>
-timed_plan time_typed(const context& ctx, const matrix_ref& a, int repeat) {
+timed_plan time_spmv(const context& ctx, const matrix_ref& a, int repeat) {
   const any_spmv_plan plan(ctx, a);
-  const buffer<T> x = to_buffer(ctx, random_vector<T>(static_cast<std::size_t>(a.cols), 1));
-  buffer<T> y(ctx, static_cast<std::size_t>(a.rows));
+  const scalar_type type = a.types.value;
+  const buffer<std::byte> x = with_type(type, [&]<class T>() {
+    const auto numbers = random_vector<T>(static_cast<std::size_t>(a.cols), 1);
+    return to_buffer(ctx, std::as_bytes(std::span(numbers)));
+  });
+  buffer<std::byte> y(ctx, static_cast<std::size_t>(a.rows) * size_of(type));
+  const const_vector_ref from(type, x.data(), a.cols, x.space());
+  const vector_ref to(type, y.data(), a.rows, y.space());
   bench::harness clock(ctx, 3, repeat);
-  const auto times = clock.repeat(bench::cache_state::warm, [&] { plan.apply(1, x, 0, y); });
-  return {std::string(plan.kernel()), bench::summarise(times).median};
-}
-
-timed_plan time_spmv(const context& ctx, const matrix_ref& a, const settings& s) {
-  return with_precision(s.run, [&]<class T>() { return time_typed<T>(ctx, a, s.repeat); });
+  return {std::string(plan.kernel()), clock.time(bench::cache_state::warm, [&] { plan.apply(1, from, 0, to); })};
 }
 
 /// Rows and columns alike, unless rows alone were asked for, or all that the ordering is about.
@@ -99,7 +111,7 @@ bool is_symmetric(const settings& s, const matrix_ref& a) {
 }
 
 int run(const settings& s) {
-  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output}, {"--save-permutation", s.save}});
+  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output, true}, {"--save-permutation", s.save}});
   check_permutation_name(s.save);
   const context ctx = make_context(s.run);
   const named_matrix loaded = load(s.matrix, s.run);
@@ -113,8 +125,10 @@ int run(const settings& s) {
   r.before = measure_order(ctx, a);
   r.after = measure_order(ctx, b);
   if (s.repeat > 0) {
-    r.spmv_before = time_spmv(ctx, a, s);
-    r.spmv_after = time_spmv(ctx, b, s);
+    const bench::load_watch load;
+    r.spmv_before = time_spmv(ctx, a, s.repeat);
+    r.spmv_after = time_spmv(ctx, b, s.repeat);
+    bench::tell_of_load(load, ctx);
   }
   if (!s.save.empty()) write_permutation(s.save, p);
   if (!s.output.empty()) write_matrix(s.output, on_host(b), false, loaded.info.field);
@@ -130,12 +144,12 @@ void add_permute(CLI::App& app, int& result) {
                   "Rows and columns move alike where A is square, but for the method length.\n"
                   "Example: tulle permute gen:stencil:n=20 --method rcm -o b.mtx --save-permutation p.txt",
                   run);
-  command.add_option("matrix", s.matrix, matrix_help)->required();
+  add_matrix(command, "matrix", s.matrix)->required();
   add_order_options(command, s.order);
   command.add_flag("--symmetric", s.symmetric, "Move rows and columns alike: P A P^T");
   command.add_flag("--rows", s.rows, "Move rows alone: P A");
-  command.add_option("-o,--output", s.output, output_help);
-  command.add_option("--save-permutation", s.save, "File for the order: one number per line, from 0; - is stdout");
+  add_file(command, "-o,--output", s.output, output_help);
+  add_file(command, "--save-permutation", s.save, "File for the order: one number per line, from 0; - is stdout");
   add_count(command, "--repeat", s.repeat, 0, 1000000, "Timed applications of SpMV; 0: none");
   add_backend_options(command, s.run);
   add_precision_option(command, s.run);

@@ -10,10 +10,15 @@
 
 #include "common/backend.hpp"
 #include "common/command.hpp"
+#include "common/inputs.hpp"
 #include "common/matrix.hpp"
 #include "common/ordering.hpp"
+#include "common/page.hpp"
+#include "common/progress.hpp"
 #include "common/workload.hpp"
-#include "residual_plot.hpp"
+#include "plot/picture.hpp"
+#include "plot/residuals.hpp"
+#include "plot/text.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -84,41 +89,44 @@ json to_json(const solve_result& r) {
 }
 
 void print_text(const solve_result& r) {
-  put("{}, {}\n", headline(r.matrix), r.precision);
-  put("  method        {}\n  backend       {}\n", r.explanation, r.backend);
-  put("  set-up        {:.0f} us\n  solve         {:.0f} us: {} iterations of {:.2f} us\n", r.setup_us, r.solve_us,
-      r.end.iterations, r.iteration_us());
-  put("  residual      {:.3e} = {:.3e} of ||b||; {:.3e} was asked for\n", r.end.residual, r.relative(), r.target);
+  page to(stdout);
+  to.line(fmt::format("{}, {}", headline(r.matrix), r.precision));
+  to.fact("method", r.explanation);
+  to.fact("backend", r.backend);
+  to.fact("set-up", human_time(r.setup_us));
+  to.fact("solve", fmt::format("{}: {} of {}", human_time(r.solve_us), counted(r.end.iterations, "iteration"),
+                               human_time(r.iteration_us())));
+  to.fact("residual",
+          fmt::format("{:.3e} = {:.3e} of ||b||; {:.3e} was asked for", r.end.residual, r.relative(), r.target));
   if (r.stored) {
-    put("  stored        A within {}; of A as it was given the residual is {:.3e}\n", r.stored->label(),
-        r.true_residual);
+    to.fact("stored", fmt::format("A within {}; of A as it was given the residual is {:.3e}", r.stored->label(),
+                                  r.true_residual));
   } else if (r.precision == "mixed") {
-    put("  mixed         {} corrections in f64; {} iterations in f64, the others in f32\n", r.end.corrections,
-        r.end.wide_iterations);
+    to.fact("mixed", fmt::format("{} in f64; {} in f64, the others in f32", counted(r.end.corrections, "correction"),
+                                 counted(r.end.wide_iterations, "iteration")));
   }
-  put("  status        {}\n", r.status_name());
+  to.fact("status", r.status_name());
+  to.print(stdout);
 }
 
-/// One line on a terminal, written over itself a few times a second.
-class progress_line {
+/// One line on a terminal, written over itself a few times a second. The residual falls by about the same factor in
+/// every iteration: how far it has come, in logarithms, is how much is done.
+class solve_progress {
  public:
-  explicit progress_line(double target) : target_(target) {}
-  progress_line(const progress_line&) = delete;
-  progress_line& operator=(const progress_line&) = delete;
-  ~progress_line() {
-    if (shown_) put_raw(stderr, "\r\x1b[K");
-  }
+  solve_progress(double target, int most) : target_(target), most_(most) {}
   void operator()(int iterations, double residual) {
-    if (!is_terminal(stderr) || microseconds_since(last_) < 200'000) return;
-    last_ = clock::now();
-    shown_ = true;
-    put_raw(stderr, fmt::format("\r\x1b[K{} iterations, residual {:.3e} of {:.3e}", iterations, residual, target_));
+    if (first_ == 0) first_ = residual;
+    const double way = std::log(first_ / residual) / std::log(first_ / target_);
+    const double by_residual = std::isfinite(way) ? way : 0;
+    bar_.tell(fmt::format("{} iterations, residual {:.3e} of {:.3e}", iterations, residual, target_),
+              std::max(by_residual, static_cast<double>(iterations) / std::max(most_, 1)));
   }
 
  private:
+  progress_bar bar_;
   double target_;
-  clock::time_point last_ = clock::now();
-  bool shown_ = false;
+  int most_;
+  double first_ = 0;
 };
 
 /// Gives both kinds of solver what --precision asks for.
@@ -204,10 +212,25 @@ cg_result by_jacobi(const context& ctx, const settings& s, const matrix_ref& a, 
   return end;
 }
 
+plot::residual_history history_of(const settings& s, const solve_result& r) {
+  const bool cg = s.method == "cg";
+  const std::string how = cg ? fmt::format("preconditioner {}", s.preconditioner) : fmt::format("omega {:g}", s.omega);
+  return {.text = {fmt::format("Residual of {} on {}", r.method, r.matrix.name),
+                   {fmt::format("{}, {}", plot::size_text(r.matrix.rows, r.matrix.cols, r.matrix.nnz), r.precision),
+                    fmt::format("{}, {} after {} iterations", how, r.status_name(), r.end.iterations)}},
+          .residuals = r.end.history,
+          .stride = cg ? 1 : s.check_interval,
+          .iterations = r.end.iterations,
+          .target = r.target,
+          .at_end = r.end.residual};
+}
+
 template <scalar T>
 int solve(const settings& s, bool stdout_taken) {
   const context ctx = make_context(s.run);
-  const named_matrix loaded = load(s.matrix, s.run);
+  require_kernel(ctx.backend(), s.method == "cg" ? kernel_operation::cg : kernel_operation::spmv, s.run.kernel);
+  check_inputs(s.b.empty() ? std::vector{s.matrix} : std::vector{s.matrix, s.b});
+  const named_matrix loaded = load_real(s.matrix, s.run);
   const index_t n = loaded.matrix.rows;
   const matrix_ref a = place(ctx, loaded.matrix, offsets_for(loaded.matrix.nnz));
   const std::vector<T> rhs =
@@ -223,7 +246,7 @@ int solve(const settings& s, bool stdout_taken) {
                  .end = {}};
   {
     r.target = std::max(s.rtol * norm2(rhs), s.atol);
-    progress_line line(r.target);
+    solve_progress line(r.target, s.max_iterations);
     const auto progress = [&](int iterations, double residual) { line(iterations, residual); };
     r.end = s.method == "cg" ? by_cg<T>(ctx, s, a, b, x, progress, r) : by_jacobi<T>(ctx, s, a, b, x, progress, r);
   }
@@ -233,12 +256,11 @@ int solve(const settings& s, bool stdout_taken) {
   }
   const std::vector<T> solution = to_vector(ctx, x);
   if (!s.output.empty()) write_vector(s.output, host_span<const T>(solution));
-  if (!s.plot.empty())
-    write_residual_plot(s.plot, fmt::format("{}: {}", headline(r.matrix), r.method), r.end.history, r.target);
+  if (!s.plot.empty()) plot::draw_residuals(s.plot, history_of(s, r));
   if (!stdout_taken) print(r, s.run.json);
   if (r.end.converged()) return ok;
-  note(fmt::format("{} after {} iterations: the residual is {:.3e}, {:.3e} was asked for", r.status_name(),
-                   r.end.iterations, r.end.residual, r.target));
+  complain(fmt::format("{} after {} iterations: the residual is {:.3e}, {:.3e} was asked for", r.status_name(),
+                       r.end.iterations, r.end.residual, r.target));
   return not_converged;
 }
 
@@ -253,6 +275,7 @@ void refuse_idle(const std::vector<CLI::Option*>& options, const char* goes_with
 
 int run(const settings& s) {
   (void)narrowing_of_solver(s.run);  // before anything is read
+  plot::check_picture("--plot", s.plot);
   if (s.method != "cg") refuse_idle(s.of_cg, "--method cg");
   if (!s.order.empty() && !s.permutation.empty()) {
     throw error(status::invalid_argument, "--order and --permutation exclude each other");
@@ -260,24 +283,25 @@ int run(const settings& s) {
   if (s.method != "jacobi") refuse_idle(s.of_jacobi, "--method jacobi");
   if (s.preconditioner != "block_jacobi") refuse_idle(s.of_blocks, "--preconditioner block_jacobi");
   if (s.preconditioner != "chebyshev") refuse_idle(s.of_chebyshev, "--preconditioner chebyshev");
-  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output}, {"--plot", s.plot}});
+  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output, true}, {"--plot", s.plot}});
   return s.run.precision == "f32" ? solve<float>(s, stdout_taken) : solve<double>(s, stdout_taken);
 }
 
 }  // namespace
 
 void add_solve(CLI::App& app, int& result) {
-  auto [command, s] = add_command(
-      app, result, "solve", "A x = b for symmetric positive definite A: conjugate gradients, or Jacobi's method",
-      "What does not converge is exit code 4, with the status: NOT_CONVERGED, INDEFINITE, BREAKDOWN or NOT_FINITE.\n"
-      "Example: tulle solve gen:stencil:points=7,n=50,values=spd --preconditioner jacobi -o x.mtx",
-      run);
-  command.add_option("matrix", s.matrix, matrix_help)->required();
-  command.add_option("b", s.b, "Right-hand side, Matrix Market n x 1; random in [-1, 1) otherwise");
-  command.add_option("-o,--output", s.output,
-                     "Write x as a Matrix Market array; - is stdout, which then holds x alone");
-  command.add_option("--plot", s.plot,
-                     "Write the residual of every iteration (jacobi: wherever it is looked at) as an SVG");
+  auto [command, s] =
+      add_command(app, result, "solve", "A x = b by conjugate gradients or Jacobi's method",
+                  "A must be symmetric positive definite (--method cg). What does not converge is exit code 4, with "
+                  "the status: NOT_CONVERGED, INDEFINITE, BREAKDOWN or NOT_FINITE.\n"
+                  "Example: tulle solve gen:stencil:points=7,n=50,values=spd --preconditioner jacobi -o x.mtx",
+                  run);
+  add_matrix(command, "matrix", s.matrix)->required();
+  add_matrix(command, "b", s.b, "Right-hand side, Matrix Market n x 1; random in [-1, 1) otherwise");
+  add_file(command, "-o,--output", s.output, "Write x as a Matrix Market array; - is stdout, which then holds x alone");
+  add_file(
+      command, "--plot", s.plot,
+      fmt::format("Draw the residual of every iteration (jacobi: wherever it is looked at): {}", plot::picture_help));
   add_choice(command, "--method", s.method, {"cg", "jacobi"}, "Conjugate gradients, or x += omega D^-1 (b - A x)");
   s.of_cg = {add_choice(command, "--preconditioner", s.preconditioner, {"none", "jacobi", "block_jacobi", "chebyshev"},
                         "Of cg: the diagonal, its blocks, or a polynomial in A"),
@@ -287,6 +311,11 @@ void add_solve(CLI::App& app, int& result) {
                  command.add_flag("--whole-blocks", s.whole_blocks,
                                   "Of block_jacobi: inverses of blocks with all their bits, however well conditioned")};
   s.of_chebyshev = {add_count(command, "--degree", s.degree, 1, 100, "Of chebyshev's polynomial")};
+  for (const auto& [title, options] : {std::pair("With --method cg", s.of_cg),
+                                       std::pair("With --method cg --preconditioner block_jacobi", s.of_blocks),
+                                       std::pair("With --method cg --preconditioner chebyshev", s.of_chebyshev)}) {
+    for (CLI::Option* o : options) o->group(title);
+  }
   command.add_option("--rtol", s.rtol, "Done when ||b - A x|| is at most rtol ||b|| or atol")->capture_default_str();
   command.add_option("--atol", s.atol, "The same, absolute")->capture_default_str();
   s.of_jacobi = {
@@ -300,10 +329,11 @@ void add_solve(CLI::App& app, int& result) {
                        "Of --method jacobi: first bring large entries to the diagonal by the order of rows"),
       add_count(command, "--check-interval", s.check_interval, 1, 1'000'000'000,
                 "Iterations of --method jacobi between two computations of the residual")};
-  command.add_option("--permutation", s.permutation,
-                     "File with the order of --form, or of cg with --reorder's, instead: one number per line, from 0");
+  for (CLI::Option* o : s.of_jacobi) o->group("With --method jacobi");
+  add_file(command, "--permutation", s.permutation,
+           "File with the order of --form, or of cg with --reorder's, instead: one number per line, from 0");
   add_count(command, "--max-iterations", s.max_iterations, 0, 2'000'000'000, "Iterations at most");
-  command.add_option("--kernel", s.run.kernel, "Of cg a solver, of jacobi a kernel of y = A x, from `tulle kernels`");
+  add_kernel(command, s.run.kernel, "Of cg a solver, of jacobi a kernel of y = A x, from `tulle kernels`");
   add_reorder_option(command, s.run);
   add_backend_options(command, s.run);
   add_choice(command, "--precision", s.run.precision, {"f32", "f64", "mixed"},

@@ -7,9 +7,12 @@
 #include <cmath>
 #include <tulle/ops/verify.hpp>
 
+#include "bench/cells.hpp"
+#include "bench/load.hpp"
 #include "bench/spgemm_measure.hpp"
 #include "common/backend.hpp"
 #include "common/command.hpp"
+#include "common/inputs.hpp"
 #include "common/matrix.hpp"
 
 namespace tulle::cli {
@@ -66,22 +69,27 @@ json to_json(const spgemm_result& r) {
 
 void print_text(const spgemm_result& r) {
   const bench::spgemm_record& whole = r.measured.whole;
-  put("{}, {}\n", headline(r.c), r.precision);
-  put("  kernel        {}\n  backend       {}\n", r.measured.reason, r.backend);
-  put("  products      {}, {:.2f} for each entry of C\n", whole.products, whole.compression());
-  put("  time          {:.2f} us (median)", whole.time.median);
-  if (r.measured.numeric.count > 0) put(", {:.2f} us for the values alone", r.measured.numeric.median);
-  put("\n  speed         {:.3f} GFLOP/s\n  memory        {} at most beyond A, B and C, copies of A and B included\n",
-      whole.gflops(), human_bytes(static_cast<double>(whole.peak_bytes)));
-  if (!r.verdict) return;
-  const auto& [ratio, checked, wrong] = *r.verdict;
-  std::string text = wrong;
-  if (text.empty()) {
-    text = std::isfinite(ratio) ? fmt::format("largest error is {:.3f} of its bound", ratio)
-                                : "an infinity or NaN in the wrong place";
+  page to(stdout);
+  to.line(fmt::format("{}, {}", headline(r.c), r.precision));
+  to.fact("kernel", r.measured.reason);
+  to.fact("backend", r.backend);
+  to.fact("products", fmt::format("{}, {:.2f} for each entry of C", grouped(whole.products), whole.compression()));
+  to.fact("time", bench::describe(whole.time));
+  if (r.measured.numeric.count > 0) to.fact("values alone", bench::describe(r.measured.numeric));
+  to.fact("speed", fmt::format("{} GFLOP/s", three_digits(whole.gflops())));
+  to.fact("memory", fmt::format("{} at most beyond A, B and C, copies of A and B included",
+                                human_bytes(static_cast<double>(whole.peak_bytes))));
+  if (r.verdict) {
+    const auto& [ratio, checked, wrong] = *r.verdict;
+    std::string text = wrong;
+    if (text.empty()) {
+      text = std::isfinite(ratio) ? fmt::format("largest error is {:.3f} of its bound", ratio)
+                                  : "an infinity or NaN in the wrong place";
+    }
+    if (checked < r.c.rows) text += fmt::format(", among {} of {}", grouped(checked), counted(r.c.rows, "row"));
+    to.verdict(r.verdict->ok(), text);
   }
-  if (checked < r.c.rows) text += fmt::format(", among {} of {} rows", checked, r.c.rows);
-  print_verdict(r.verdict->ok(), text);
+  to.print(stdout);
 }
 
 /// The operands in host memory.
@@ -98,6 +106,16 @@ problem load_problem(const settings& s) {
   if (!s.mask.empty()) p.mask = load(s.mask, s.run);
   if (!s.d.empty()) p.d = load(s.d, s.run);
   return p;
+}
+
+/// A complex file among real ones, without --precision: all are complex.
+problem load_of_one_type(const settings& s) {
+  problem p = load_problem(s);
+  const auto is_complex = [](const named_matrix& m) { return tulle::is_complex(m.matrix.types.value); };
+  if (s.run.precision_given || !(is_complex(p.a) || is_complex(p.b) || (p.d && is_complex(*p.d)))) return p;
+  settings all = s;
+  all.run.precision = "c128";
+  return load_problem(all);
 }
 
 spgemm_options options_of(const settings& s) {
@@ -126,6 +144,9 @@ bench::spgemm_measurement measure(const context& ctx, const problem& p, int repe
 spgemm_verdict verify(const problem& p, const settings& s, const matrix_ref& c) {
   const matrix_ref a = s.transpose_a ? transposed(p.a.matrix, s.run) : p.a.matrix;
   const matrix_ref b = s.transpose_b ? transposed(p.b.matrix, s.run) : p.b.matrix;
+  if (is_further(c.types.value)) {
+    return bench::check_further(a, b, c, p.alpha, p.beta, p.d ? std::optional(p.d->matrix) : std::nullopt);
+  }
   return with_precision(s.run, [&]<class T>() {
     spgemm_expectation<T> expected{.a = a.as<T, std::int64_t>(), .b = b.as<T, std::int64_t>()};
     if (p.mask) expected.mask = p.mask->view<T>();
@@ -137,13 +158,21 @@ spgemm_verdict verify(const problem& p, const settings& s, const matrix_ref& c) 
 }
 
 int run(const settings& s) {
-  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output}});
+  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output, true}});
   spgemm_result r;
   r.options = options_of(s);  // first: a wrong size costs no reading of files
   const context ctx = make_context(s.run);
-  const problem p = load_problem(s);
+  require_kernel(ctx.backend(), kernel_operation::spgemm, s.run.kernel);
+  std::vector<std::string> inputs{s.a, s.b};
+  for (const std::string& more : {s.mask, s.d}) {
+    if (!more.empty()) inputs.push_back(more);
+  }
+  check_inputs(inputs);
+  const problem p = load_of_one_type(s);
   const std::string names = p.a.name + " * " + p.b.name;
+  const bench::load_watch load;
   r.measured = in_memory_for(names, [&] { return measure(ctx, p, s.repeat, r.options); });
+  bench::tell_of_load(load, ctx);
   r.measured.renewed.reset();
   const matrix_ref c = on_host(r.measured.c);
   r.a = p.a.facts();
@@ -151,7 +180,7 @@ int run(const settings& s) {
   r.c = {names, c.rows, c.cols, c.nnz};
   if (p.mask) r.mask = p.mask->name;
   if (p.d) r.add = p.d->name;
-  r.precision = s.run.precision;
+  r.precision = name(c.types.value);
   r.backend = name(ctx.backend());
   r.hash = matrix_hash(c);
   if (s.verify) r.verdict = in_memory_for(names, [&] { return verify(p, s, c); });
@@ -164,29 +193,32 @@ int run(const settings& s) {
 
 void add_spgemm(CLI::App& app, int& result) {
   auto [command, s] =
-      add_command(app, result, "spgemm", "C = A B, or with A^T, B^T, a mask, a matrix added: made, timed, checked",
+      add_command(app, result, "spgemm", "C = A B, or with A^T, B^T, a mask, a matrix added",
                   "Example: tulle spgemm gen:fem:n=10 gen:fem:n=10 -o C.mtx --verify --memory-limit 1G", run);
-  command.add_option("A", s.a, matrix_help)->required();
-  command.add_option("B", s.b, "The same")->required();
-  command.add_option("-o,--output", s.output,
-                     "Write C: .mtx, .mtx.gz or .mtx.zst; - is stdout, which then holds C alone");
-  command.add_option("--mask", s.mask, "Keep only those entries of A B that this matrix has; its values do not matter");
+  add_matrix(command, "A", s.a)->required();
+  add_matrix(command, "B", s.b, "The same")->required();
+  add_file(command, "-o,--output", s.output,
+           "Write C: .mtx, .mtx.gz, .mtx.xz or .mtx.zst; - is stdout, which then holds C alone");
+  add_matrix(command, "--mask", s.mask,
+             "Keep only those entries of A B that this matrix has; its values do not matter");
   command.add_option("--alpha", s.alpha, "Factor of A B")->capture_default_str();
-  auto* add = command.add_option("--add", s.d, "A matrix D to add to alpha A B; the mask does not touch it");
+  auto* add = add_matrix(command, "--add", s.d, "A matrix D to add to alpha A B; the mask does not touch it");
   command.add_option("--beta", s.beta, "Factor of D")->needs(add)->capture_default_str();
   command.add_flag("--transpose-a", s.transpose_a, "Multiply A^T");
   command.add_flag("--transpose-b", s.transpose_b, "Multiply by B^T");
-  command.add_option("--memory-limit", s.memory_limit,
-                     "Bytes to use at most beyond A, B, C and copies of A and B (transposed, sorted, on the GPU), as\n"
-                     "500000, 64K, 100M or 2G; C is the same");
-  command.add_option("--kernel", s.run.kernel, "A name from `tulle kernels`");
+  command
+      .add_option("--memory-limit", s.memory_limit,
+                  "Bytes to use at most beyond A, B, C and copies of A and B (transposed, sorted, on the GPU), as "
+                  "500000, 64K, 100M or 2G; C is the same")
+      ->type_name("BYTES");
+  add_kernel(command, s.run.kernel, "A name from `tulle kernels`");
   add_count(command, "--tile-size", s.tile_size, 0, INT_MAX,
             "Columns of an accumulator of kernel0; 0: as many as it chooses");
   add_count(command, "--repeat", s.repeat, 1, 1'000'000, "Timed runs, after one to warm up");
   command.add_flag("--verify", s.verify,
                    "Compare with higher precision; an entry beyond its error bound is exit code 4");
   add_backend_options(command, s.run);
-  add_precision_option(command, s.run, {"f32", "f64"});
+  add_precision_option(command, s.run, {"f32", "f64", "c64", "c128", "i64", "bool"});
   add_strict_option(command, s.run);
   add_json_option(command, s.run);
 }

@@ -1,13 +1,16 @@
 // tulle spmv: y = alpha A x + beta y, or with A^T, or several right-hand sides: timed, checked and explained.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "bench/cells.hpp"
 #include "bench/harness.hpp"
-#include "bench/record.hpp"
+#include "bench/load.hpp"
+#include "bench/machine.hpp"
 #include "common/backend.hpp"
 #include "common/command.hpp"
+#include "common/inputs.hpp"
 
 namespace tulle::cli {
 namespace {
@@ -21,6 +24,7 @@ struct settings {
   int repeat = 10;
   bool explain = false;
   bool autotune = false;
+  bool bandwidth = true;
 };
 
 /// A kernel, and why it cannot take the matrix: empty where it can.
@@ -32,6 +36,8 @@ struct candidate {
 struct spmv_result {
   const spmv_problem& problem;
   std::string_view backend;
+  double read_bandwidth = 0;  // of the machine, where it is shown
+  int repeats = 0;
   bool all = false;                              // every kernel was asked for
   bool explain = false;                          // the candidates are wanted
   std::vector<bench::spmv_record> records = {};  // one, or with `all` those of every kernel that takes the matrix
@@ -46,12 +52,11 @@ struct spmv_result {
 };
 
 json kernel_json(const spmv_result& result, const bench::spmv_record& r) {
-  json record =
-      object(field("kernel", r.kernel), field("reason", r.reason), field("backend", result.backend),
-             field("microseconds", r.time.median), field("gflops", r.gflops()), field("gbs", r.gbs()),
-             field("transpose", r.work.transpose), field("rhs", r.work.rhs), field("order", r.work.order),
-             field("effort", r.effort), field("plan_us", r.plan_us), field("workspace_bytes", r.workspace_bytes),
-             field("stored", to_json(r.stored)));
+  json record = object(field("kernel", r.kernel), field("reason", r.reason), field("backend", result.backend),
+                       field("microseconds", r.time.median), field("gflops", r.gflops()), field("gbs", r.gbs()),
+                       field("transpose", r.work.transpose), field("rhs", r.work.rhs), field("order", r.work.order),
+                       field("effort", r.effort), field("plan_us", r.plan_us),
+                       field("workspace_bytes", r.workspace_bytes), field("stored", to_json(r.stored)));
   if (const auto ratio = result.error_ratio(r)) {
     record.update(object(field("error_ratio", number(*ratio)), field("verified", r.is_right())));
   }
@@ -80,33 +85,73 @@ json to_json(const spmv_result& r) {
   return record;
 }
 
-void print_table(const spmv_result& result) {
-  put("  {:<20} {:>12} {:>10} {:>10} {:>12}  {}\n", "kernel", "us (median)", "GFLOP/s", "GB/s", "plan us",
-      "error / bound");
+void add_table(page& to, const spmv_result& result) {
+  table t({{.title = "kernel", .left = true},
+           {"median"},
+           {"IQR"},
+           {"GFLOP/s", 2},
+           {"GB/s"},
+           {"% bw"},
+           {"plan", 1},
+           {"error / bound"}});
   for (const bench::spmv_record& r : result.records) {
     const auto ratio = result.error_ratio(r);
-    put("  {:<20} {:>12.2f} {:>10.3f} {:>10.3f} {:>12.0f}  {}\n", r.kernel, r.time.median, r.gflops(), r.gbs(),
-        r.plan_us, ratio ? fmt::format("{:.3f}{}", *ratio, r.is_right() ? "" : " WRONG") : "-");
+    t.row({r.kernel, bench::median_cell(r), bench::spread_cell(r.time), three_digits(r.gflops()), three_digits(r.gbs()),
+           bench::percent_cell(r.percent_of_bandwidth()), human_time(r.plan_us),
+           ratio ? bench::error_cell(*ratio, r.is_right()) : "-"},
+          ' ', r.is_right() ? look::plain : look::red);
   }
-  for (const auto& [kernel, reason] : result.skipped) put("  {:<20} not run: {}\n", kernel, reason);
+  to.add(t);
+  bench::explain_disturbed(to, result.records);
+  std::vector<bench::omission> omitted;
+  for (const auto& [kernel, reason] : result.skipped) omitted.push_back({kernel, {}, {}, reason, false});
+  bench::add_omissions(to, omitted);
+  std::string legend = fmt::format("  medians of {}; IQR: from quartile to quartile, in % of the median",
+                                   counted(result.repeats, "run"));
+  if (result.read_bandwidth > 0)
+    legend +=
+        fmt::format("; shares of bandwidth are of the {} that this machine reads", human_rate(result.read_bandwidth));
+  to.line(legend);
+}
+
+/// "4.57 GFLOP/s, 38.2 GB/s of compulsory traffic, 82% of this machine's 46.5 GB/s"
+std::string speed_of(const bench::spmv_record& r) {
+  std::string text =
+      fmt::format("{} GFLOP/s, {} of compulsory traffic", three_digits(r.gflops()), human_rate(1e9 * r.gbs()));
+  if (r.read_bandwidth > 0) {
+    const double percent = r.percent_of_bandwidth();
+    text += fmt::format(", {}% of this machine's {}{}", bench::percent_cell(percent), human_rate(r.read_bandwidth),
+                        percent > 105 ? ": out of caches" : "");
+  }
+  return text;
+}
+
+void add_facts(page& to, const spmv_result& result) {
+  const bench::spmv_record& r = result.records.front();
+  to.fact("kernel", bench::without_plan_time(r.reason));
+  to.fact("backend", result.backend);
+  to.fact("time", bench::describe(r.time));
+  to.fact("speed", speed_of(r));
+  to.fact("plan", fmt::format("{} (effort {}), {} of its own", human_time(r.plan_us), r.effort,
+                              human_bytes(static_cast<double>(r.workspace_bytes))));
+  if (result.problem.mixed.is_asked_for()) to.fact("stored", describe(r.stored));
+  if (const auto ratio = result.error_ratio(r)) {
+    to.verdict(r.is_right(), fmt::format("largest error is {:.3f} of its bound", *ratio));
+  }
+  for (const auto& [kernel, reason] : result.candidates) {
+    to.fact(kernel, reason.empty() ? "takes this matrix" : reason);
+  }
 }
 
 void print_text(const spmv_result& result) {
-  put("{}, {}\n", headline(result.problem.matrix), result.problem.precision());
-  if (result.all) return print_table(result);
-  const bench::spmv_record& r = result.records.front();
-  put("  kernel        {}\n  backend       {}\n  time          {:.2f} us (median)\n", r.reason, result.backend,
-      r.time.median);
-  put("  speed         {:.3f} GFLOP/s, {:.3f} GB/s of compulsory traffic\n", r.gflops(), r.gbs());
-  put("  plan          {:.0f} us (effort {}), {} of its own\n", r.plan_us, r.effort,
-      human_bytes(static_cast<double>(r.workspace_bytes)));
-  if (result.problem.mixed.is_asked_for()) put("  stored        {}\n", describe(r.stored));
-  if (const auto ratio = result.error_ratio(r)) {
-    print_verdict(r.is_right(), fmt::format("largest error is {:.3f} of its bound", *ratio));
+  page to(stdout);
+  to.line(fmt::format("{}, {}", headline(result.problem.matrix), result.problem.precision()));
+  if (result.all) {
+    add_table(to, result);
+  } else {
+    add_facts(to, result);
   }
-  for (const auto& [kernel, reason] : result.candidates) {
-    put("  {:<13} {}\n", kernel, reason.empty() ? "takes this matrix" : reason);
-  }
+  to.print(stdout);
 }
 
 /// Times `kernel` ("" = the plan's choice), then applies it once to the initial y and checks that result, which stays.
@@ -116,7 +161,7 @@ bench::spmv_record run_kernel(const context& ctx, spmv_problem& p, const setting
   bench::harness clock(ctx, warm_up_runs, s.repeat);
   bench::spmv_record r = bench::describe(p, plan);
   r.reason = plan.explain();
-  r.time = bench::summarise(clock.repeat(bench::cache_state::warm, [&] { p.apply(plan); }));
+  r.time = clock.time(bench::cache_state::warm, [&] { p.apply(plan); });
   p.reset(ctx);
   p.apply(plan);
   ctx.synchronize();
@@ -148,13 +193,13 @@ void run_all(const context& ctx, spmv_problem& p, const settings& s, spmv_result
 
 template <scalar T>
 void write_result(const context& ctx, const settings& s, const spmv_problem& p) {
-  const std::vector<T> y = elements<T>(ctx, p.y);
-  std::vector<T> by_columns;
+  const std::vector<stored<T>> y = elements<T>(ctx, p.y);
+  std::vector<stored<T>> by_columns;
   for (index_t j = 0; j < p.work.rhs; ++j) {
-    const std::vector<T> one = p.work.vector_of(y, j);
+    const std::vector<stored<T>> one = p.work.vector_of(y, j);
     by_columns.insert(by_columns.end(), one.begin(), one.end());
   }
-  write_vector(s.output, host_span<const T>(by_columns), p.work.rhs);
+  write_vector(s.output, span_of<T>(by_columns), p.work.rhs);
 }
 
 int run(const settings& s) {
@@ -165,17 +210,25 @@ int run(const settings& s) {
   if (s.request.work.rhs > 1 && !s.request.x.empty()) {
     throw error(status::invalid_argument, "--x goes with one right-hand side");
   }
-  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output}});
+  const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output, true}});
   const context ctx = make_context(s.run);
+  if (s.run.kernel != "all") require_kernel(ctx.backend(), s.request.work.operation(), s.run.kernel);
+  check_inputs(s.request.x.empty() ? std::vector{s.request.matrix} : std::vector{s.request.matrix, s.request.x});
+  const bench::load_watch load;
   spmv_problem p = make_problem(ctx, s.request, s.run);
-  spmv_result r{p, name(ctx.backend()), s.run.kernel == "all", s.explain};
+  const bool as_text = !stdout_taken && !s.run.json;
+  spmv_result r{p,        name(ctx.backend()),   as_text && s.bandwidth ? bench::read_bandwidth(ctx) : 0,
+                s.repeat, s.run.kernel == "all", s.explain};
   if (s.explain) r.candidates = candidates(ctx, p);
   if (r.all) {
     run_all(ctx, p, s, r);
   } else {
     r.records.push_back(run_kernel(ctx, p, s, s.run.kernel));
-    if (!s.output.empty()) with_precision(s.run, [&]<class T>() { write_result<T>(ctx, s, p); });
+    if (!s.output.empty()) with_type(p.a.types.value, [&]<class T>() { write_result<T>(ctx, s, p); });
   }
+  bench::tell_of_load(load, ctx);
+  bench::mark_disturbed(r.records, load.others(), bench::threads_that_count(ctx));
+  for (bench::spmv_record& of_kernel : r.records) of_kernel.read_bandwidth = r.read_bandwidth;
   if (!stdout_taken) print(r, s.run.json);
   return r.verified() ? ok : not_converged;
 }
@@ -183,19 +236,20 @@ int run(const settings& s) {
 }  // namespace
 
 void add_spmv(CLI::App& app, int& result) {
-  auto [command, s] =
-      add_command(app, result, "spmv", "y = alpha A x + beta y, or A^T, or several x: timed, checked, explained",
-                  "Example: tulle spmv gen:stencil:points=7,n=100 --verify --kernel all", run);
-  command.add_option("matrix", s.request.matrix, matrix_help)->required();
-  command.add_option("--x", s.request.x, "Vector x, Matrix Market n x 1; random in [-1, 1) otherwise");
-  command.add_option(
-      "-o,--output", s.output,
+  auto [command, s] = add_command(app, result, "spmv", "y = alpha A x + beta y, or A^T, or several x",
+                                  "Example: tulle spmv gen:stencil:points=7,n=100 --verify --kernel all", run);
+  add_matrix(command, "matrix", s.request.matrix)->required();
+  add_matrix(command, "--x", s.request.x, "Vector x, Matrix Market n x 1; random in [-1, 1) otherwise");
+  add_file(
+      command, "-o,--output", s.output,
       "Write y as a Matrix Market array, a column for each right-hand side; - is stdout, which then holds y alone");
   command.add_option("--alpha", s.request.alpha, "Factor of A x")->capture_default_str();
   command.add_option("--beta", s.request.beta, "Factor of the initial y, which is random in [-1, 1)")
       ->capture_default_str();
   add_count(command, "--repeat", s.repeat, 1, 1'000'000, "Timed runs, after 3 to warm up");
-  command.add_option("--kernel", s.run.kernel, "A name from `tulle kernels`, or all of them: all");
+  command.add_flag("!--no-bandwidth", s.bandwidth,
+                   "Leave out the share of this machine's bandwidth, which is measured once and remembered");
+  add_kernel(command, s.run.kernel, "A name from `tulle kernels`, or all of them: all");
   command.add_flag("--verify", s.request.verify,
                    "Compare with higher precision; a row beyond its error bound is exit code 4");
   command.add_flag("--explain", s.explain, "Say of every kernel whether it takes the matrix, and why not");
@@ -203,7 +257,7 @@ void add_spmv(CLI::App& app, int& result) {
   add_workload_options(command, s.request.work);
   add_plan_options(command, s.run);
   add_backend_options(command, s.run);
-  add_precision_option(command, s.run, {"f32", "f64", "i32", "mixed"});
+  add_precision_option(command, s.run, {"f32", "f64", "i32", "mixed", "c64", "c128", "i64", "bool"});
   add_promise_options(command, s.run);
   add_rule_options(command, s.run);
   add_strict_option(command, s.run);

@@ -2,6 +2,12 @@
 set(TULLE_HAS_CUDA OFF)
 if(NOT TULLE_CUDA STREQUAL "OFF")
   include(CheckLanguage)
+  if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})  # NVIDIA's packages put it off the PATH
+    find_program(nvcc nvcc NO_CACHE)
+    if(NOT nvcc AND EXISTS /usr/local/cuda/bin/nvcc)
+      set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
+    endif()
+  endif()
   check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)

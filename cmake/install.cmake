@@ -1,4 +1,5 @@
-# Install rules: the library, its headers, the command line, find_package(tulle) and pkg-config.
+# Install rules: the library, its headers, find_package(tulle) and pkg-config, the command line with its completions and
+# manual pages, and the documents.
 include(CMakePackageConfigHelpers)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tulle)
@@ -9,6 +10,19 @@ if(TARGET tulle_cli)
   set_target_properties(tulle_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${lib_from_bin}" INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS tulle_cli)
 endif()
+if(TARGET tulle_manual)
+  get_target_property(completions tulle_manual COMPLETIONS)
+  get_target_property(manual tulle_manual MANUAL)
+  install(DIRECTORY ${manual}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${completions}/tulle DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${completions}/_tulle DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  if(EXISTS /etc/debian_version)  # where packages of Debian and Ubuntu have theirs
+    install(FILES ${completions}/_tulle DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+  endif()
+  install(FILES ${completions}/tulle.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md TYPE DOC)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/examples TYPE DOC)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tulle ${PROJECT_BINARY_DIR}/include/tulle
   TYPE INCLUDE FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 
@@ -31,6 +45,9 @@ set(pc_requires "")
 set(pc_libs "")
 if(TULLE_IS_STATIC)
   set(pc_requires "fmt, zlib, libzstd")
+  if(TULLE_HAS_XZ)
+    string(APPEND pc_requires ", liblzma")
+  endif()
   set(pc_libs "${OpenMP_CXX_FLAGS} -lstdc++ -lm")
   foreach(library ${TULLE_ORDERING_LIBRARIES})
     string(APPEND pc_libs " -l${library}")

@@ -17,6 +17,7 @@ if(library_type STREQUAL "SHARED_LIBRARY")
   set_target_properties(tulle PROPERTIES VERSION ${PROJECT_VERSION_MAJOR})  # one file: a wheel has no links
   tulle_into_wheel(tulle $ORIGIN LIBRARY DESTINATION tulle/_libs NAMELINK_SKIP)
 endif()
+install(FILES ${package}/_tulle.pyi DESTINATION tulle COMPONENT python)
 install(FILES _tulle_command.py DESTINATION . COMPONENT python)
 
 set(system "^lib(c|m|dl|rt|pthread|gcc_s|stdc\\+\\+)\\.so" "^ld-linux" "^libcuda\\.so" "^libpython")

@@ -13,8 +13,8 @@ choice and of effort none, with what planning costs and the geometric means, los
 beside the vendor's and beside as many single ones (from peers.json, matched by the matrix's hash); `spgemm`, what the plan of
 C = A B chooses beside the fastest of the vendor's algorithms, losses first; `latency` (of a run with --latency, so cache=warm), microseconds of one application by where the clock stands, each with its speed over the faster of
 the vendor's CSR algorithms, smallest matrix first; `passes` (of a run with --passes), what dot products and Jacobi steps add
-beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds; plan=untold: by plans that were not told the columns), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst, kind=peers and kind=losses beside other libraries), tools/tune (kind=choice by family, kind=worst, kind=vendor), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py, compare_python.py,
-measure_spgemm_limits.py, measure_busy_cpu.py and of `tulle bench --precision-study` (cache=both: cold beside warm; values=WORDS,
+beside what they may. Records of bench/block_choice.cpp, bench/spmm_families.cpp (kind=choice, means or bounds; plan=untold: by plans that were not told the columns), bench/choice_cpu.cpp (kind=choice by family, kind=sizes, kind=worst, kind=peers and kind=losses beside other libraries), tools/tune (kind=choice by family, kind=worst, kind=vendor), bench/compare_spmv_cpu.py, compare_spgemm_cpu.py, compare_python.py, python_overhead.py,
+measure_spgemm_limits.py, measure_busy_cpu.py, tools/scipy_acceptance and of `tulle bench --precision-study` (cache=both: cold beside warm; values=WORDS,
 forms=WORDS: those that begin so, _ for a blank, commas between), and those of two commits side by side, have tables of their own, whatever the settings.
 
     tools/bench_table.py README.md docs/*.md            rewrite the tables
@@ -251,10 +251,31 @@ def table(run: dict, settings: dict[str, str], results: Path) -> str:
     return make[settings["kind"]](by_matrix) + caption(run)
 
 
+def installs_table(run: dict) -> str:
+    """What tools/bare_debian typed, and the seconds that it took."""
+    c = run["context"]
+    rows = [[r["by"], f"`{r['typed']}`", f"{r['seconds']:,}"] for r in run["installs"]]
+    return markdown(["by", "typed", "seconds"], rows, left=2) + f"\n{c['system']}; {c['cpu']}, {c['cpus']} cores; commit {c['commit']}, {c['date'][:10]}.\n"
+
+
+def wheels_table(run: dict) -> str:
+    """What tools/make_wheels --record wrote: sizes, and the environments in which the tests passed."""
+    rows = []
+    for w in run["wheels"]:
+        tests = "; ".join(f"Python {t['python']}{'t' if t['free_threaded'] else ''} with NumPy {t['numpy']}: {t['ended'].split(' in ')[0]}"
+                          for t in w["tests"])
+        rows.append([f"`{w['wheel']}`", f"{w['bytes'] / 1e6:.1f}", tests or "-"])
+    return markdown(["wheel", "MB", "tests"], rows) + f"\nCommit {run['context']['commit']}, {run['context']['date'][:10]}.\n"
+
+
 def cpu_table(run: dict) -> str:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "bench"))
     if "mmread" in run["results"][0]:
         from compare_python import table as table_of  # noqa: PLC0415 (not needed for the others)
+    elif "python_calls" in run["results"][0]:
+        from python_overhead import table as overhead_table  # noqa: PLC0415
+
+        return overhead_table(run) + "\n"
     elif "products" in run["results"][0]:
         from compare_spgemm_cpu import table as table_of  # noqa: PLC0415 (not needed for the others)
     else:
@@ -289,6 +310,28 @@ def kept_table(run: dict) -> str:
     c = run["context"]
     return markdown(["operation", "cases", "speed kept, geometric mean", "least"], rows) + (
         f"\n{c['device']}; commit {c['commit_before']} before, {c['commit']} after, {c['date'][:10]}.\n")
+
+
+def acceptance_table(run: dict) -> str:
+    """Of tools/scipy_acceptance, one row per suite: tests, outcomes that changed, products, those by tulle, and what was left."""
+    names = {"scipy": "scipy.sparse", "pyamg": "PyAMG", "networkx": "NetworkX", "sklearn": "scikit-learn, sparse"}
+    rows, left_of = [], {}
+    for s in run["suites"]:
+        left = {t: n["left_to_scipy"] for t, n in s["types"].items() if n["left_to_scipy"]}
+        for t, n in left.items():
+            left_of[t] = left_of.get(t, 0) + n
+        rows.append([names[s["suite"]], f"{s['tests']:,}", f"{len(s['changed'])}", f"{s['products']:,}", f"{100 * s['by_tulle']:.1f}%",
+                     f"{s['left_to_scipy']:,}"])
+    products, left = (sum(s[key] for s in run["suites"]) for key in ("products", "left_to_scipy"))
+    rows.append(["**all**", f"{sum(s['tests'] for s in run['suites']):,}", f"**{sum(len(s['changed']) for s in run['suites'])}**",
+                 f"{products:,}", f"**{100 * run['by_tulle']:.1f}%**", f"{left:,}"])
+    words = {"float128": "long double", "complex256": "complex long double"}
+    most = sorted(left_of.items(), key=lambda item: -item[1])[:4]
+    v = run["versions"]
+    return markdown(["tests of", "tests", "outcomes changed", "products", "by tulle", "left to SciPy"], rows) + (
+        f"\nLeft to SciPy most: {', '.join(f'{n:,} of {words.get(t, t)}' for t, n in most)}. SciPy {v['scipy']}, PyAMG {v['pyamg']}, "
+        f"NetworkX {v['networkx']}, scikit-learn {v['scikit-learn']}, NumPy {v['numpy']}, Python {v['python']}; commit {v['commit']}, "
+        f"{run['date'][:10]}.\n")
 
 
 def busy_table(run: dict) -> str:
@@ -387,6 +430,7 @@ def choice_cpu_table(run: dict, kind: str) -> str:
 
     if kind in ("peers", "losses"):
         return choice_cpu_peers(found, kind) + caption_line
+    found = [f for f in found if len(f[1]["us"]) > 1]  # else what was chosen was measured alone: the matrix is large
     if kind == "worst":
         rows = [[f"{m['family']} {m['matrix']} {m.get('parameters', '')}".strip(), group(m), f"{m['stats']['nnz']:,}", r["precision"],
                  str(r["threads"]), f"`{r['chosen']}` {r['us'][r['chosen']]:.4g}",
@@ -400,7 +444,7 @@ def choice_cpu_table(run: dict, kind: str) -> str:
         for d in decades:
             those = [f for f in found if len(str(f[0]["stats"]["nnz"])) == d and group(f[0]) != "fitted"]
             planned = [r["plan_us"] / r["us"][r["planned"]] for _, r, _ in those if r["planned"] in r["us"]]
-            rows.append([f"10^{d - 1}", str(len(those) // len(ways)), *cells(those), f"{geometric_mean(planned):.0f} / {max(planned):.0f}"])
+            rows.append([f"10^{d - 1}", str(len({id(m) for m, _, _ in those})), *cells(those), f"{geometric_mean(planned):.0f} / {max(planned):.0f}"])
         return markdown(["nonzeros from", *header, "plan, applications"], rows) + caption_line
     names = list(dict.fromkeys((group(m), m["family"]) for m, _, _ in found))
     rows = [[f"**{g}**", str(sum(group(m) == g for m in run["choice_cpu"])), *cells([f for f in found if group(f[0]) == g])]
@@ -408,7 +452,7 @@ def choice_cpu_table(run: dict, kind: str) -> str:
     for g, family in sorted(names, key=lambda n: ("judged", "fitted", "real").index(n[0])):
         if g != "real":
             those = [f for f in found if f[0]["family"] == family]
-            rows.append([f"{family} ({g})", str(len(those) // len(ways)), *cells(those)])
+            rows.append([f"{family} ({g})", str(len({id(m) for m, _, _ in those})), *cells(those)])
     return markdown(["family", *header], rows) + caption_line
 
 
@@ -520,8 +564,10 @@ def replace_tables(text: str, results: Path) -> str:
         if unknown := given.keys() - DEFAULTS.keys():
             raise SystemExit(f"bench_table: table:{marker['name']}: unknown setting '{min(unknown)}'")
         run = json.loads((results / f"{marker['name']}.json").read_text(encoding="utf-8"))
-        made = (cpu_table(run) if "results" in run else limits_table(run) if "limits" in run
+        made = (cpu_table(run) if "results" in run else installs_table(run) if "installs" in run
+                else wheels_table(run) if "wheels" in run else limits_table(run) if "limits" in run
                 else busy_table(run) if "busy" in run
+                else acceptance_table(run) if "suites" in run
                 else choices_table(run, (DEFAULTS | given)["precision"]) if "choices" in run
                 else choice_cpu_table(run, (DEFAULTS | given)["kind"]) if "choice_cpu" in run
                 else columns_table(run, DEFAULTS | given) if "gather us" in run.get("header", [])

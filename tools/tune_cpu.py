@@ -17,8 +17,8 @@ import tune_costs
 ROOT = Path(__file__).resolve().parent.parent
 HEADER = ROOT / "src/plan/spmv_costs_cpu.hpp"
 KERNELS = ["csr.serial", "packed", "sell", "bsr", "bin_bsr.compact"]  # kernels_cpu of the header
-TERMS = 10
-MOST_BYTES = {"gathers": 4 << 20, "loads": 32 << 20}  # by class of processors, as most_predicted_bytes_cpu of the header
+TERMS = 11
+MOST_BYTES = {"gathers": 4 << 20, "loads": 32 << 20, "narrow": 32 << 20}  # by class of processors, as most_predicted_bytes_cpu of the header
 LEAST_SAMPLES = 12
 LEAST_NONZEROS = 50
 

@@ -71,21 +71,21 @@ comparisons compare(const json& old_run, const json& new_run, double tolerance) 
   return result;
 }
 
-std::string comparison_table(const comparisons& c, double tolerance) {
+void add_comparison(page& to, const comparisons& c, double tolerance) {
   std::vector<comparison> sorted = c.matched;
   std::ranges::sort(sorted, {}, [](const comparison& m) { return std::tuple(!m.regression, m.speedup()); });
-  std::string text =
-      fmt::format("\n{:<60} {:>12} {:>12} {:>9}\n", "against the old run", "old us", "new us", "old/new");
+  table t({{.title = "against the old run", .wraps = true}, {"old"}, {"new"}, {"old/new"}, {.left = true}});
   for (const comparison& m : sorted) {
-    text += fmt::format("{:<60} {:>12.1f} {:>12.1f} {:>9.3f}{}\n", m.name, m.old_time, m.new_time, m.speedup(),
-                        m.regression ? "  REGRESSION" : "");
+    t.row({m.name, human_time(m.old_time), human_time(m.new_time), fmt::format("{:.3f}", m.speedup()),
+           m.regression ? "REGRESSION" : ""},
+          ' ', m.regression ? look::red : look::plain);
   }
-  for (const std::string& name : c.only_old) text += fmt::format("{:<60} only in the old run\n", name);
-  for (const std::string& name : c.only_new) text += fmt::format("{:<60} only in the new run\n", name);
+  for (const std::string& name : c.only_old) t.row({name, "", "-", "", "only in the old run"});
+  for (const std::string& name : c.only_new) t.row({name, "-", "", "", "only in the new run"});
+  to.line().add(t);
   const auto regressions = std::ranges::count_if(sorted, &comparison::regression);
-  text += fmt::format("{} compared, {} slower by more than {}% and two standard deviations\n", sorted.size(),
-                      regressions, tolerance);
-  return text;
+  to.line(fmt::format("{} compared, {} slower by more than {}% and two standard deviations", sorted.size(), regressions,
+                      tolerance));
 }
 
 json read_run(const std::string& file) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/output.hpp"
+#include "common/page.hpp"
 
 namespace tulle::cli::bench {
 
@@ -29,7 +30,7 @@ struct comparisons {
 comparisons compare(const json& old_run, const json& new_run, double tolerance);
 
 /// Regressions first, then by how much faster or slower.
-std::string comparison_table(const comparisons& c, double tolerance);
+void add_comparison(page& to, const comparisons& c, double tolerance);
 
 /// Reads a file that --output wrote. Throws FILE_IO, INVALID_FORMAT.
 json read_run(const std::string& file);

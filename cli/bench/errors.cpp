@@ -102,26 +102,35 @@ json to_json(const rounding& r) {
                 field("error_ratio", number(r.error_ratio)));
 }
 
-std::string errors_table(std::span<const rounding> study) {
+void add_errors(page& to, std::span<const rounding> study) {
   constexpr std::array precisions{"i32", "f64", "f32"};
   std::map<std::string, std::map<std::int64_t, std::map<std::string, const rounding*>>> kernels;
   for (const rounding& r : study) kernels[r.kernel][r.length][r.precision] = &r;
-  std::string text = "\nLargest relative error of a row, its bound gamma(n + 2), and their ratio\n";
+  to.line().line("Largest relative error of a row, its bound gamma(n + 2), and their ratio");
   for (const auto& [kernel, lengths] : kernels) {
-    text += fmt::format("\n  {:<14}", kernel);
-    for (const char* p : precisions) text += fmt::format(" | {:^9} {:>9} {:>6}", p, "bound", "ratio");
+    std::vector<column> columns{{kernel + ", row of"}};
+    for (const std::string p : precisions) {
+      columns.insert(
+          columns.end(),
+          {{p}, {.title = "bound", .drop = p == "i32" ? 2 : 1}, {.title = "ratio", .drop = p == "i32" ? 3 : 0}});
+    }
+    table t(std::move(columns));
     for (const auto& [length, by_type] : lengths) {
-      text += fmt::format("\n  {:>14}", length);
+      std::vector<std::string> cells{grouped(length)};
       for (const char* p : precisions) {
         const auto r = by_type.find(p);
-        text += r == by_type.end() ? fmt::format(" | {:>9} {:>9} {:>6}", "-", "-", "-")
-                                   : fmt::format(" | {:>9.2e} {:>9.2e} {:>6.3f}", r->second->relative_error,
-                                                 r->second->bound, r->second->error_ratio);
+        if (r == by_type.end()) {
+          cells.insert(cells.end(), {"-", "-", "-"});
+        } else {
+          cells.insert(cells.end(),
+                       {fmt::format("{:.2e}", r->second->relative_error), fmt::format("{:.2e}", r->second->bound),
+                        fmt::format("{:.3f}", r->second->error_ratio)});
+        }
       }
+      t.row(std::move(cells));
     }
-    text += '\n';
+    to.line().add(t);
   }
-  return text;
 }
 
 }  // namespace tulle::cli::bench

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/output.hpp"
+#include "common/page.hpp"
 
 namespace tulle::cli::bench {
 
@@ -27,6 +28,6 @@ std::vector<rounding> study_errors(const context& ctx, const std::vector<std::st
 json to_json(const rounding& r);
 
 /// One table for each kernel: row length down, types across.
-std::string errors_table(std::span<const rounding> study);
+void add_errors(page& to, std::span<const rounding> study);
 
 }  // namespace tulle::cli::bench

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <tulle/ops/vector.hpp>
 
+#include "common/output.hpp"
+
 namespace tulle::cli::bench {
 namespace {
 
@@ -29,7 +31,9 @@ harness::harness(const context& ctx, int warmup, int repeat) : ctx_(ctx), warmup
 
 /// A batch of repetitions is queued before its first result is read, so that the host never holds up the device.
 std::vector<double> harness::repeat(cache_state state, const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < warmup_; ++i) work();
+  const bool tell = is_told(microseconds_since(begin) / std::max(warmup_, 1));
   std::vector<double> times;
   while (times.size() < static_cast<std::size_t>(repeat_)) {
     const std::size_t batch = std::min(events_.size(), 2 * (static_cast<std::size_t>(repeat_) - times.size()));
@@ -38,6 +42,7 @@ std::vector<double> harness::repeat(cache_state state, const std::function<void(
       events_[i].record(ctx_.stream());
       work();
       events_[i + 1].record(ctx_.stream());
+      if (tell) on_share_(static_cast<double>(times.size() + i / 2 + 1) / repeat_);
     }
     for (std::size_t i = 0; i < batch; i += 2) {
       events_[i + 1].synchronize();
@@ -62,9 +67,27 @@ std::vector<double> harness::repeat_on_host(until end, const std::function<void(
     break;
   }
   std::vector<double> times;
-  for (int i = 0; i < timed; ++i) times.push_back(run());
+  for (int i = 0; i < timed; ++i) {
+    times.push_back(run());
+    if (is_told(times.back())) on_share_(static_cast<double>(i + 1) / timed);
+  }
   ctx_.synchronize();
   return times;
+}
+
+sample_summary harness::time(cache_state state, const std::function<void()>& work) {
+  const load_watch load;
+  sample_summary s = summarise(repeat(state, work));
+  s.others = load.others();
+  return s;
+}
+
+sample_summary harness::time_on_host(until end, const std::function<void()>& work,
+                                     const std::function<void()>& before) const {
+  const load_watch load;
+  sample_summary s = summarise(repeat_on_host(end, work, before));
+  s.others = load.others();
+  return s;
 }
 
 double harness::once(const std::function<void()>& work, until end) const {
@@ -82,6 +105,12 @@ void harness::evict() {
   }
   if (ctx_.backend() == backend_kind::cuda) return fill_bytes(ctx_, sweep_.data(), sweep_.space(), 0, sweep_.bytes());
   vector_ops(ctx_).scale(0.5, sweep_);  // on all threads, so that every cache is swept
+}
+
+int threads_that_count(const context& ctx) { return ctx.backend() == backend_kind::cuda ? 1 : ctx.threads(); }
+
+void tell_of_load(const load_watch& load, const context& ctx) {
+  if (const std::string said = overload(load.others(), threads_that_count(ctx), cores()); !said.empty()) note(said);
 }
 
 }  // namespace tulle::cli::bench

@@ -44,13 +44,18 @@ std::optional<double> load_watch::others() const {
   return std::max(0.0, (end.all - begin_.all - (end.own - begin_.own)) / wall);
 }
 
-std::string overload(std::optional<double> others, int threads, int cores) {
+bool is_overloaded(std::optional<double> others, int threads, int cores) {
   constexpr double background = 0.25;  // what a machine does besides
-  if (!others || *others + threads <= cores + background) return {};
+  return others && *others + threads > cores + background;
+}
+
+std::string overload(std::optional<double> others, int threads, int cores) {
+  if (!is_overloaded(others, threads, cores)) return {};
+  const auto of = [](int count, const char* one) { return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s"); };
   return fmt::format(
-      "the machine is overloaded: {} threads here and {:.1f} cores' worth of other processes on {} cores; times are longer "
-      "than on a quiet machine",
-      threads, *others, cores);
+      "the machine is overloaded: {} here and {:.1f} cores' worth of other processes on {}; times are longer than on a "
+      "quiet machine",
+      of(threads, "thread"), *others, of(cores, "core"));
 }
 
 int cores() { return static_cast<int>(std::thread::hardware_concurrency()); }

@@ -23,7 +23,9 @@ class load_watch {
   times begin_;
 };
 
-/// What to say where `threads` and what others keep busy are more than the machine's cores; else empty.
+/// Whether `threads` and what others keep busy are more than the machine's cores.
+bool is_overloaded(std::optional<double> others, int threads, int cores);
+/// What to say where that is so; else empty.
 std::string overload(std::optional<double> others, int threads, int cores);
 /// The cores of this machine.
 int cores();

@@ -21,6 +21,10 @@ struct machine {
 /// `memory`: its bandwidths, too.
 machine measure_machine(const context& ctx, bool memory = true);
 
+/// Bytes a second that the memory of a context's backend reaches, read by its threads: what was measured last on such a
+/// machine, else measured now, which takes about a tenth of a second on a CPU; 0 where memory does not suffice.
+double read_bandwidth(const context& ctx);
+
 /// What waiting costs on a GPU, in microseconds; cluster_barrier is 0 where there are no clusters.
 struct waiting {
   double grid_barrier = 0, cooperative_barrier = 0, cluster_barrier = 0, atomic_hop = 0, graph_node = 0;

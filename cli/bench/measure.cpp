@@ -64,15 +64,23 @@ spmv_record describe(const trial& t, const planned& p) {
   return r;
 }
 
+void show(const trial& t, std::string_view what) {
+  if (t.run.bar == nullptr) return;
+  t.run.bar->step(fmt::format("{} {} {}{}{}: {}", t.s.matrix.name, t.s.precision(), t.kernel.name,
+                              t.variant.empty() ? "" : " ", t.variant, what));
+}
+
 void measure_planned(const trial& t, spmv_results& out) {
   subject& s = t.s;
+  show(t, "plan");
   const planned p = plan_kernel(t);
   s.reset(t.run.ctx);
   std::vector<spmv_record> records;
   for (const cache_state state : t.run.states) {
+    show(t, name(state));
     records.push_back(describe(t, p));
     records.back().cache = name(state);
-    records.back().time = summarise(t.run.clock.repeat(state, [&] { s.apply(*p.plan); }));
+    records.back().time = t.run.clock.time(state, [&] { s.apply(*p.plan); });
     if (!t.run.passes) continue;
     records.back().passes = measure_passes(t.run, s, *p.plan, state);
     s.reset(t.run.ctx);

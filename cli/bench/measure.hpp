@@ -1,6 +1,7 @@
 // Measures kernels of the table on a subject.
 #pragma once
 
+#include "common/progress.hpp"
 #include "harness.hpp"
 #include "machine.hpp"
 #include "record.hpp"
@@ -17,6 +18,10 @@ struct bench_run {
   bool diagnose = true;
   bool latency = false;  // each record gets its latencies
   bool passes = false;   // and its fused passes
+  progress_bar* bar = nullptr;
+
+  /// Parts of progress that one kernel is.
+  [[nodiscard]] std::size_t steps() const { return 1 + states.size(); }
 };
 
 /// A kernel on a subject, in one variant of a sweep or in none ("").

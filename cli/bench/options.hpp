@@ -26,6 +26,10 @@ struct bench_options {
   bool diagnose = true;  // the extra measurements behind `bottleneck`
   std::string output;    // file of the records, "-" for stdout, "" for none
   std::string compare;   // such a file of an earlier run
+  std::string plot;      // a picture of the records; "" for none
+  std::string plot_kind = "roofline";        // or bars
+  std::string from;                          // a file of records to plot instead of measuring
+  std::vector<std::string> plot_precisions;  // of it; empty: all
   double allow = 5;      // per cent slower
   std::string sweep;     // "", or the name of a parameter
   bool errors = false;

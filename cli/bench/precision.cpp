@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "cells.hpp"
 #include "common/backend.hpp"
 #include "precision_record.hpp"
 #include "precision_values.hpp"
@@ -55,7 +56,7 @@ class study {
   }
 
   subject_of_study prepare(const case_name& which) const {
-    subject_of_study s{load(which.spec, o_.run), {}, {}, {}, {}};
+    subject_of_study s{load_real(which.spec, o_.run), {}, {}, {}, {}};
     s.facts = s.loaded.facts();
     if (!which.label.empty()) s.facts.name = which.label;
     in_memory_for(s.facts.name, [&] {
@@ -71,6 +72,9 @@ class study {
   precision_results measure(const subject_of_study& s) {
     precision_results out;
     base_.clear();
+    const std::size_t made = std::size(graded_values) + std::size(lossless_values);
+    bench_.bar.divide(forms_of_whole(s).size() + made + std::size(graded_values) * forms_of_graded().size() +
+                      std::size(lossless_values) + (s.is_narrow ? 1 : 0));
     const auto* const given = static_cast<const double*>(s.loaded.matrix.values);
     std::vector<double> whole;
     if (s.is_narrow) make_values(s.loaded.matrix, given, whole_values, host_.threads(), whole);
@@ -114,7 +118,7 @@ class study {
 
   void measure_made(const subject_of_study& s, const double* given, const value_kind& kind,
                     const std::vector<form>& forms, precision_results& out) {
-    bench_.show(fmt::format("{} {}", s.facts.name, kind.name));
+    bench_.bar.step(fmt::format("{}: values {}", s.facts.name, kind.name));
     make_values(s.loaded.matrix, given, kind, host_.threads(), made_);
     measure_all(s, kind.name, made_.data(), forms, out);
   }
@@ -127,7 +131,7 @@ class study {
     set_vectors(bench_.ctx, {.verify = true}, o_.run, a, v.problem);
     v.problem.a = place(bench_.ctx, a, offsets_for(a.nnz));
     for (const form& f : forms) {
-      bench_.show(fmt::format("{} {} {} {}", s.facts.name, values_name, f.name, f.kernel));
+      bench_.bar.step(fmt::format("{}: values {}, {} {}", s.facts.name, values_name, f.name, f.kernel));
       omission blank{f.kernel.empty() ? "default" : f.kernel, s.facts.name, f.name, {}, false};
       try_kernel(std::move(blank), true, out.omitted, [&] {
         if (f.of == types::f64) return measure(f, v, v.problem, v.problem.a, f.mixed, out);
@@ -178,7 +182,7 @@ class study {
     std::vector<precision_record> records;
     for (const cache_state state : states_of(o_)) {
       r.cache = name(state);
-      r.time = summarise(bench_.clock.repeat(state, [&] { p.apply(op); }));
+      r.time = bench_.clock.time(state, [&] { p.apply(op); });
       r.over_f64 = base_.try_emplace(r.cache, r.time.median).first->second / r.time.median;
       records.push_back(r);
     }
@@ -196,7 +200,8 @@ class study {
 
   /// A kernel that is named and was the plan's own choice too is measured once.
   static bool is_same(const precision_record& a, const precision_record& b) {
-    return a.kernel == b.kernel && a.matrix == b.matrix && a.values == b.values && a.form == b.form && a.precision == b.precision;
+    return a.kernel == b.kernel && a.matrix == b.matrix && a.values == b.values && a.form == b.form &&
+           a.precision == b.precision;
   }
   static precision_record describe(const form& f, const valued& v, const any_spmv_plan& plan) {
     precision_record r;
@@ -246,8 +251,12 @@ int run_precision_study(bench_options o) {
       all.omitted, [&](const case_name& which, const run_options&) { return s.prepare(which); },
       [&](const subject_of_study& subject) {
         precision_results mine = s.measure(subject);
-        bench.print(fmt::format("\n{}:\n{}{}", headline(subject.facts), precision_table(mine.records),
-                                omission_lines(mine.omitted)));
+        bench.mark_disturbed(mine.records);
+        bench.print([&](page& to) {
+          to.line().line(headline(subject.facts), look::bold);
+          add_precisions(to, mine.records);
+          add_omissions(to, mine.omitted);
+        });
         all.append(std::move(mine));
       });
   return bench.finish(all);

@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "cells.hpp"
+
 namespace tulle::cli::bench {
 namespace {
 
@@ -16,11 +21,6 @@ std::string short_description(const stored_values& stored) {
                         1e2 * static_cast<double>(s.entries) / std::max(entries, 1.0));
   }
   return text;
-}
-
-/// Whether two records are of one plan, which was timed in several states of the cache.
-bool are_of_one_plan(const precision_record& a, const precision_record& b) {
-  return a.values == b.values && a.form == b.form && a.kernel == b.kernel && a.cache != b.cache;
 }
 
 }  // namespace
@@ -46,25 +46,33 @@ json to_json(const precision_record& r) {
   return j;
 }
 
-std::string precision_table(std::span<const precision_record> records) {
-  std::string text = fmt::format("  {:<21} {:<20} {:<19} {:<18} {:>6} {:>8}", "values", "form", "kernel", "stored",
-                                 "B/nnz", "plan ms");
-  std::vector<std::string> states;
+void add_precisions(page& to, const std::vector<precision_record>& records) {
+  std::vector<std::pair<std::string, std::string>> kinds;  // values and cache, in the order measured
   for (const precision_record& r : records) {
-    if (std::ranges::find(states, r.cache) == states.end()) states.push_back(r.cache);
+    if (std::ranges::find(kinds, std::pair(r.values, r.cache)) == kinds.end()) kinds.emplace_back(r.values, r.cache);
   }
-  for (const std::string& state : states) text += fmt::format(" {:>10} {:>8}", state + " us", "over f64");
-  text += fmt::format(" {:>8}\n", "error");
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const precision_record& r = records[i];
-    if (i > 0 && are_of_one_plan(records[i - 1], r)) continue;
-    text += fmt::format("  {:<21} {:<20} {:<19} {:<18} {:>6.2f} {:>8.1f}", r.values, r.form, r.kernel,
-                        short_description(r.stored), r.bytes_per_nonzero(), r.plan_us / 1e3);
-    for (std::size_t j = i; j < records.size() && (j == i || are_of_one_plan(r, records[j])); ++j)
-      text += fmt::format(" {:>10.1f} {:>8.2f}", records[j].time.median, records[j].over_f64);
-    text += fmt::format(" {:>8.2g}{}\n", r.error_ratio, r.is_right() ? "" : " WRONG");
+  std::string_view said;
+  for (const auto& [values, cache] : kinds) {
+    if (std::exchange(said, values) != values) to.line(fmt::format("  values {}:", values));
+    table t({{.title = fmt::format("form, {}", cache), .left = true},
+             {.title = "kernel", .left = true},
+             {.title = "stored", .drop = 3, .left = true},
+             {"B/nnz"},
+             {"plan", 4},
+             {"median"},
+             {"IQR"},
+             {"over f64"},
+             {"error", 1}});
+    for (const precision_record& r : records) {
+      if (r.values != values || r.cache != cache) continue;
+      t.row({r.form, r.kernel, short_description(r.stored), fmt::format("{:.2f}", r.bytes_per_nonzero()),
+             human_time(r.plan_us), median_cell(r), spread_cell(r.time), fmt::format("{:.2f}", r.over_f64),
+             error_cell(r.error_ratio, r.is_right())},
+            ' ', r.is_right() ? look::plain : look::red);
+    }
+    to.add(t);
   }
-  return text;
+  explain_disturbed(to, records);
 }
 
 }  // namespace tulle::cli::bench

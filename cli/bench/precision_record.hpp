@@ -1,8 +1,7 @@
 // One way to store the values of a matrix: its record, and the table of all.
 #pragma once
 
-#include <span>
-
+#include "common/page.hpp"
 #include "record.hpp"
 
 namespace tulle::cli::bench {
@@ -34,7 +33,7 @@ using precision_results = results<precision_record>;
 
 json to_json(const precision_record& r);
 
-/// Those of one matrix, a line each: cold beside warm.
-std::string precision_table(std::span<const precision_record> records);
+/// Those of one matrix: a table for each kind of values and each state of the cache.
+void add_precisions(page& to, const std::vector<precision_record>& records);
 
 }  // namespace tulle::cli::bench

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "cells.hpp"
+
 namespace tulle::cli::bench {
 
 std::string spmv_record::name() const {
@@ -42,11 +44,12 @@ json common_json(const std::string& name, const measurement& m) {
   return object(field("name", name), field("run_name", name), field("run_type", "iteration"),
                 field("iterations", m.time.count), field("real_time", m.time.median), field("cpu_time", m.time.median),
                 field("time_unit", "us"), field("mean", m.time.mean), field("stddev", m.time.stddev),
-                field("median", m.time.median), field("min", m.time.min), field("kernel", m.kernel),
-                field("vendor", m.vendor), field("chosen", m.chosen), field("matrix", m.matrix),
-                field("matrix_hash", m.matrix_hash), field("rows", m.rows), field("cols", m.cols), field("nnz", m.nnz),
-                field("precision", m.precision), field("workspace_bytes", m.workspace_bytes),
-                field("error_ratio", number(m.error_ratio)));
+                field("median", m.time.median), field("min", m.time.min), field("lower_quartile", m.time.lower),
+                field("upper_quartile", m.time.upper), field("cores_of_others", nullable(m.time.others)),
+                field("disturbed", m.disturbed), field("kernel", m.kernel), field("vendor", m.vendor),
+                field("chosen", m.chosen), field("matrix", m.matrix), field("matrix_hash", m.matrix_hash),
+                field("rows", m.rows), field("cols", m.cols), field("nnz", m.nnz), field("precision", m.precision),
+                field("workspace_bytes", m.workspace_bytes), field("error_ratio", number(m.error_ratio)));
 }
 
 json to_json(const spmv_record& r) {
@@ -58,7 +61,8 @@ json to_json(const spmv_record& r) {
                   field("effort", r.effort), field("plan_us", r.plan_us), field("break_even", nullable(r.break_even)),
                   field("bottleneck", r.bottleneck.name), field("bottleneck_why", r.bottleneck.why),
                   field("variant", r.variant), field("reason", r.reason), field("parameters", r.parameters),
-                  field("cache", r.cache), field("matrix_bytes", r.matrix_bytes), field("stored", cli::to_json(r.stored))));
+                  field("cache", r.cache), field("matrix_bytes", r.matrix_bytes),
+                  field("stored", cli::to_json(r.stored))));
   if (r.mixed.is_asked_for()) j.update(cli::to_json(r.mixed));
   if (r.passes) {
     j.update(object(field("apply_dots_us", nullable(r.passes->dots)), field("jacobi_us", nullable(r.passes->jacobi)),
@@ -78,12 +82,20 @@ json to_json(const omission& o) {
                 field("reason", o.reason), field("failed", o.failed));
 }
 
-std::string omission_lines(const std::vector<omission>& omitted) {
-  std::string text;
+std::string without_plan_time(std::string reason) {
+  constexpr std::string_view said = ", planned in ", end = " us";
+  const std::size_t at = reason.rfind(said), stop = reason.find(end, at + said.size());
+  if (at != std::string::npos && stop != std::string::npos) reason.erase(at, stop + end.size() - at);
+  return reason;
+}
+
+void add_omissions(page& to, const std::vector<omission>& omitted) {
+  table t({{.left = true}, {.wraps = true}});
   for (const omission& o : omitted) {
-    text += fmt::format("  {:<20} {}: {}\n", o.kernel, o.failed ? "FAILED" : "not run", o.reason);
+    t.row({o.kernel, fmt::format("{}: {}", o.failed ? "FAILED" : "not run", o.reason)}, ' ',
+          o.failed ? look::red : look::plain);
   }
-  return text;
+  to.add(t);
 }
 
 std::optional<double> break_even(double plan_us, double time, double base_time) {

@@ -7,6 +7,7 @@
 #include "bottleneck.hpp"
 #include "common/output.hpp"
 #include "common/workload.hpp"
+#include "load.hpp"
 #include "statistics.hpp"
 
 namespace tulle::cli::bench {
@@ -20,9 +21,10 @@ struct measurement {
   index_t rows = 0;
   index_t cols = 0;
   std::int64_t nnz = 0;
-  bool vendor = false;  // a vendor's routine
-  bool chosen = false;  // what the plan chooses by itself
-  sample_summary time;  // microseconds
+  bool vendor = false;     // a vendor's routine
+  bool chosen = false;     // what the plan chooses by itself
+  sample_summary time;     // microseconds
+  bool disturbed = false;  // other processes wanted the same cores meanwhile
   std::size_t workspace_bytes = 0;
   double error_ratio = 0;  // the largest error over its bound
 };
@@ -53,10 +55,10 @@ struct spmv_record : measurement {
   std::string variant;     // "block_size=128" in a sweep, else empty
   std::string parameters;  // in force
   workload work;
-  narrowing mixed = {};              // of --precision mixed
-  stored_values stored = {};         // the values of the matrix, by type
-  std::string reason;                // why it was chosen; empty for the others
-  std::optional<latencies> latency;  // with --latency
+  narrowing mixed = {};                // of --precision mixed
+  stored_values stored = {};           // the values of the matrix, by type
+  std::string reason;                  // why it was chosen; empty for the others
+  std::optional<latencies> latency;    // with --latency
   std::optional<fused_passes> passes;  // with --passes
   double compulsory_bytes = 0;
   double moved_bytes = 0;
@@ -80,6 +82,15 @@ struct spmv_record : measurement {
   [[nodiscard]] double moved_gbs() const { return moved_bytes / time.median * 1e-3; }
   [[nodiscard]] double percent_of_bandwidth() const { return read_bandwidth > 0 ? gbs() * 1e11 / read_bandwidth : 0; }
 };
+
+/// Says of every record whether other processes were in the way; of what was too short to tell, by `otherwise`.
+template <class Record>
+void mark_disturbed(std::vector<Record>& records, std::optional<double> otherwise, int threads) {
+  for (Record& r : records) {
+    if (!r.time.others) r.time.others = otherwise;
+    r.disturbed = is_overloaded(r.time.others, threads, cores());
+  }
+}
 
 /// A kernel that was not measured, and why.
 struct omission {
@@ -128,9 +139,6 @@ json common_json(const std::string& name, const measurement& m);
 
 json to_json(const spmv_record& r);
 json to_json(const omission& o);
-/// "  ell   not run: would pad 900 times", a line each.
-std::string omission_lines(const std::vector<omission>& omitted);
-
 /// Applications after which a plan that costs `plan_us` and runs in `time` has caught up with one that costs nothing
 /// and runs in `base_time`; nothing when it never does.
 std::optional<double> break_even(double plan_us, double time, double base_time);

@@ -5,16 +5,34 @@
 #include <algorithm>
 #include <map>
 
+#include "cells.hpp"
+
 namespace tulle::cli::bench {
 namespace {
 
 using group = std::vector<const spmv_record*>;
 
-std::string row_of(const spmv_record& r) {
-  return fmt::format("{} {:<20} {:>11.1f} ±{:>8.1f} {:>8.2f} {:>8.1f} {:>6.1f} {:>11.0f} {:>10} {:>7.3f}{} {} ({})\n",
-                     r.chosen ? '*' : ' ', r.kernel, r.time.median, r.time.stddev, r.gflops(), r.gbs(),
-                     r.percent_of_bandwidth(), r.plan_us, r.break_even ? fmt::format("{:.0f}", *r.break_even) : "-",
-                     r.error_ratio, r.is_right() ? ' ' : '!', r.bottleneck.name, r.bottleneck.why);
+/// `first`: of the tables of one matrix, which has what is the same in all of them.
+table kernel_table(const group& sorted, std::string_view state, bool first) {
+  table t({{.title = fmt::format("kernel, {}", state), .left = true},
+           {"median"},
+           {"IQR"},
+           {"GFLOP/s", 4},
+           {"GB/s"},
+           {"% bw"},
+           {"plan", 3},
+           {"pays after", 5},
+           {"error", 2},
+           {.title = "bottleneck", .drop = 1, .left = true},
+           {.title = "because", .drop = 6, .wraps = true}});
+  for (const spmv_record* r : sorted) {
+    t.row({r->kernel, median_cell(*r), spread_cell(r->time), three_digits(r->gflops()), three_digits(r->gbs()),
+           percent_cell(r->percent_of_bandwidth()), first ? human_time(r->plan_us) : "",
+           r->break_even ? grouped(static_cast<std::int64_t>(*r->break_even)) : "-",
+           error_cell(r->error_ratio, r->is_right()), r->bottleneck.name, r->bottleneck.why},
+          mark_of(*r), look_of(*r, r->is_right()));
+  }
+  return t;
 }
 
 /// The plan's choice beside the fastest right answers; null where there is none.
@@ -34,16 +52,19 @@ struct standing {
 
 /// "* csr.merge takes 1.02 times as long as the best of ours (sell), is 1.31 times as fast as the vendor's best
 /// (cusparse.csr2)"
-std::string describe_choice(const standing& s) {
-  if (s.chosen == nullptr) return "";
-  std::string text = fmt::format("  * {}\n", s.chosen->reason);
+/// `first`: of the states of the cache, which says why.
+void add_choice(page& to, const standing& s, bool first) {
+  if (s.chosen == nullptr) return;
+  if (first) to.line("  * " + without_plan_time(s.chosen->reason));
+  std::string text;
   if (s.own != nullptr) {
-    text += fmt::format("  * takes {:.2f} times as long as the best of ours ({})", s.over_own(), s.own->kernel);
+    text = fmt::format("takes {:.2f} times as long as the best of ours ({})", s.over_own(), s.own->kernel);
   }
   if (s.vendor != nullptr) {
-    text += fmt::format(", is {:.2f} times as fast as the vendor's best ({})", s.over_vendor(), s.vendor->kernel);
+    text += fmt::format("{}is {:.2f} times as fast as the vendor's best ({})", text.empty() ? "" : ", ",
+                        s.over_vendor(), s.vendor->kernel);
   }
-  return text + '\n';
+  if (!text.empty()) to.line("  * " + text);
 }
 
 struct ratio {
@@ -60,17 +81,17 @@ std::string describe_ratios(const std::vector<ratio>& ratios, bool low) {
   return fmt::format("worst {:.2f} ({}), geometric mean {:.2f}", worst.value, worst.matrix, geometric_mean(values));
 }
 
-std::string cell(std::optional<double> microseconds) {
-  return microseconds ? fmt::format(" {:>9.2f}", *microseconds) : fmt::format(" {:>9}", "-");
-}
+std::string cell(std::optional<double> microseconds) { return microseconds ? human_time(*microseconds) : "-"; }
 
 }  // namespace
 
-std::string subject_table(const subject& s, const spmv_results& measured) {
-  std::string text = fmt::format("\n{}{}: {} x {}, {} nonzeros, {:.1f} per row (longest {}), {}", s.matrix.name,
-                                 s.work.transpose ? ", transposed" : "", s.stats.rows, s.stats.cols, s.stats.nnz,
-                                 s.stats.mean, s.stats.max, s.precision());
-  text += s.work.rhs == 1 ? "\n" : fmt::format(", {} right-hand sides by {}\n", s.work.rhs, s.work.order);
+void add_subject(page& to, const subject& s, const spmv_results& measured) {
+  std::string head = fmt::format("{}{}: {} x {}, {}, {:.1f} per row (longest {}), {}", s.matrix.name,
+                                 s.work.transpose ? ", transposed" : "", grouped(s.stats.rows), grouped(s.stats.cols),
+                                 counted(s.stats.nnz, "nonzero"), s.stats.mean, grouped(s.stats.max), s.precision());
+  if (s.work.rhs > 1) head += fmt::format(", {} right-hand sides by {}", s.work.rhs, s.work.order);
+  to.line().line(head, look::bold);
+  bool first = true;
   for (const cache_state state : {cache_state::cold, cache_state::warm}) {
     group sorted;
     for (const spmv_record& r : measured.records) {
@@ -78,23 +99,21 @@ std::string subject_table(const subject& s, const spmv_results& measured) {
     }
     if (sorted.empty()) continue;
     std::ranges::stable_sort(sorted, {}, [](const spmv_record* r) { return r->time.median; });
-    text += fmt::format("  {:<20} {:>11} ±{:>8} {:>8} {:>8} {:>6} {:>11} {:>10} {:>7}  bottleneck\n",
-                        fmt::format("kernel, {}", name(state)), "us", "sd", "GFLOP/s", "GB/s", "% bw", "plan us",
-                        "pays after", "error");
-    for (const spmv_record* r : sorted) text += row_of(*r);
-    text += describe_choice(standing(sorted));
+    to.add(kernel_table(sorted, name(state), first));
+    add_choice(to, standing(sorted), first);
+    first = false;
   }
-  text += omission_lines(measured.omitted);
+  explain_disturbed(to, measured.records);
+  add_omissions(to, measured.omitted);
   if (std::ranges::none_of(measured.records, &spmv_record::chosen)) {
-    text += fmt::format("  the plan's choice was not measured: {}\n", s.reason);
+    to.line(fmt::format("  the plan's choice was not measured: {}", s.reason));
   }
-  return text;
 }
 
-std::string choice_summary(std::span<const spmv_record> records) {
+void add_summary(page& to, std::span<const spmv_record> records) {
   std::map<std::pair<std::string, std::string>, std::map<std::string, group>> groups;  // (precision, cache) -> matrix
   for (const spmv_record& r : records) groups[{r.precision, r.cache}][r.matrix].push_back(&r);
-  std::string text;
+  bool first = true;
   for (const auto& [kind, matrices] : groups) {
     std::vector<ratio> own_ratios, vendor_ratios;
     for (const auto& [matrix, of_matrix] : matrices) {
@@ -102,70 +121,80 @@ std::string choice_summary(std::span<const spmv_record> records) {
       if (s.chosen != nullptr && s.own != nullptr) own_ratios.push_back({s.over_own(), matrix});
       if (s.chosen != nullptr && s.vendor != nullptr) vendor_ratios.push_back({s.over_vendor(), matrix});
     }
-    if (own_ratios.empty()) continue;
-    text += fmt::format("{}, {}: time of the choice / best of ours: {}, {} matrices\n", kind.first, kind.second,
-                        describe_ratios(own_ratios, false), own_ratios.size());
-    if (vendor_ratios.empty()) continue;
-    text += fmt::format("{}, {}: vendor's best / time of the choice: {}, {} matrices\n", kind.first, kind.second,
-                        describe_ratios(vendor_ratios, true), vendor_ratios.size());
+    const auto add = [&](std::string_view what, const std::vector<ratio>& ratios, bool low) {
+      if (ratios.empty()) return;
+      if (std::exchange(first, false)) to.line();
+      to.line(fmt::format("{}, {}: {}: {}, {}", kind.first, kind.second, what, describe_ratios(ratios, low),
+                          counted(std::ssize(ratios), "matrix", "matrices")));
+    };
+    add("the choice / best of ours", own_ratios, false);
+    if (!own_ratios.empty()) add("vendor's best / the choice", vendor_ratios, true);
   }
-  return text.empty() ? text : "\n" + text;
 }
 
-std::string passes_table(std::span<const spmv_record> records) {
-  std::string text = fmt::format("  {:<20} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "passes, us", "apply", "+ dots",
-                                 "to read", "+ jacobi", "to read", "cache");
+void add_passes(page& to, std::span<const spmv_record> records) {
+  table t({{.title = "passes, medians", .left = true},
+           {"apply"},
+           {"+ dots"},
+           {"to read", 2},
+           {"+ jacobi"},
+           {"to read", 2},
+           {"cache"}});
   for (const spmv_record& r : records) {
     if (!r.passes) continue;
     const auto more = [&](std::optional<double> time) { return time ? std::optional(*time - r.time.median) : time; };
     const auto reading = [&](double bytes) {
       return r.read_bandwidth > 0 ? std::optional(1e6 * bytes / r.read_bandwidth) : std::nullopt;
     };
-    fmt::format_to(std::back_inserter(text), "{} {:<20}{}{}{}{}{} {:>9}\n", r.chosen ? '*' : ' ', r.kernel,
-                   cell(r.time.median), cell(more(r.passes->dots)), cell(reading(r.passes->dots_bytes)),
-                   cell(more(r.passes->jacobi)), cell(reading(r.passes->jacobi_bytes)), r.cache);
+    t.row({r.kernel, median_cell(r), cell(more(r.passes->dots)), cell(reading(r.passes->dots_bytes)),
+           cell(more(r.passes->jacobi)), cell(reading(r.passes->jacobi_bytes)), r.cache},
+          mark_of(r));
   }
-  return text;
+  to.add(t);
 }
 
-std::string latency_table(std::span<const spmv_record> records) {
-  std::string text = fmt::format("  {:<20} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "latency, us", "event", "host",
-                                 "submit", fmt::format("{} queued", latencies::applications),
-                                 fmt::format("{} graph", latencies::applications), "graph host");
+void add_latencies(page& to, std::span<const spmv_record> records) {
+  table t({{.title = "latency, medians", .left = true},
+           {"event"},
+           {"host"},
+           {"submit", 1},
+           {fmt::format("{} queued", latencies::applications)},
+           {fmt::format("{} graph", latencies::applications)},
+           {"graph host", 2}});
   std::vector<std::string> notes;  // each once
   for (const spmv_record& r : records) {
     if (!r.latency) continue;
     const latencies& l = *r.latency;
     const bool events = l.submit.has_value();
-    fmt::format_to(std::back_inserter(text), "{} {:<20}{}{}{}{}{}{}\n", r.chosen ? '*' : ' ', r.kernel,
-                   cell(events ? std::optional(r.time.median) : std::nullopt), cell(l.host), cell(l.submit),
-                   cell(l.queued), cell(l.graph), cell(l.graph_host));
+    t.row({r.kernel, cell(events ? std::optional(r.time.median) : std::nullopt), cell(l.host), cell(l.submit),
+           cell(l.queued), cell(l.graph), cell(l.graph_host)},
+          mark_of(r));
     if (!l.missing.empty() && std::ranges::find(notes, l.missing) == notes.end()) notes.push_back(l.missing);
   }
-  for (const std::string& n : notes) text += fmt::format("  -: {}\n", n);
-  return text;
+  to.add(t);
+  for (const std::string& n : notes) to.line(fmt::format("  -: {}", n));
 }
 
-std::string sweep_table(std::span<const spmv_record> records, const std::string& parameter) {
-  if (records.empty()) return fmt::format("  no kernel here has {}\n", parameter);
-  std::vector<std::string> variants;  // in the order measured
-  std::map<std::string, std::map<std::string, double>> times;
+void add_sweep(page& to, const std::vector<spmv_record>& records, const std::string& parameter) {
+  std::map<std::string, double> best;
+  const auto key = [](const spmv_record& r) { return fmt::format("{}, {}", r.kernel, r.cache); };
   for (const spmv_record& r : records) {
-    if (std::ranges::find(variants, r.variant) == variants.end()) variants.push_back(r.variant);
-    times[fmt::format("{}, {}", r.kernel, r.cache)][r.variant] = r.time.median;
+    const auto [at, is_new] = best.try_emplace(key(r), r.time.median);
+    at->second = std::min(at->second, r.time.median);
   }
-  std::string text = fmt::format("  {:<26}", "us");
-  for (const std::string& v : variants) text += fmt::format(" {:>16}", v);
-  for (const auto& [kernel, by_variant] : times) {
-    const auto best = std::ranges::min_element(by_variant, {}, [](const auto& entry) { return entry.second; });
-    text += fmt::format("\n  {:<26}", kernel);
-    for (const std::string& v : variants) {
-      const auto t = by_variant.find(v);
-      text += t == by_variant.end() ? fmt::format(" {:>16}", "-")
-                                    : fmt::format(" {:>15.1f}{}", t->second, t == best ? '*' : ' ');
-    }
+  table t({{.title = "kernel", .left = true}, {parameter}, {"median"}, {"IQR"}, {"best / this"}});
+  std::vector<const spmv_record*> sorted;
+  for (const spmv_record& r : records) sorted.push_back(&r);
+  std::ranges::stable_sort(sorted, {}, [&](const spmv_record* r) { return key(*r); });
+  for (const spmv_record* r : sorted) {
+    const double fastest = best.at(key(*r));
+    const bool is_best = r->time.median == fastest;
+    t.row({key(*r), r->variant.substr(r->variant.find('=') + 1), median_cell(*r), spread_cell(r->time),
+           fmt::format("{:.2f}", fastest / r->time.median)},
+          is_best ? '*' : ' ', is_best ? look::green : look::plain);
   }
-  return text + '\n';
+  to.add(t);
+  explain_disturbed(to, records);
 }
 
 }  // namespace tulle::cli::bench

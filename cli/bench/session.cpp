@@ -6,15 +6,20 @@
 #include <tulle/io/write_file.hpp>
 
 #include "compare.hpp"
+#include "plot.hpp"
 
 namespace tulle::cli::bench {
 namespace {
 
 /// Nothing but a record of an earlier run is replaced: `bench a.mtx -o *.mtx` must not cost a matrix.
 const bench_options& checked(const bench_options& o) {
+  if (o.plot == "-" && o.json_on_stdout()) {
+    throw error(status::invalid_argument, "--plot - and the records both want stdout");
+  }
+  if (!o.plot.empty() && o.plot != "-") check_writable(o.plot);
   const std::string& file = o.output;
   if (file.empty() || file == "-") return o;
-  if (file.ends_with(".gz") || file.ends_with(".zst")) {
+  if (file.ends_with(".gz") || file.ends_with(".xz") || file.ends_with(".zst")) {
     throw error(status::invalid_argument, fmt::format("-o {}: records are not compressed", file));
   }
   std::error_code unknown;
@@ -28,6 +33,21 @@ const bench_options& checked(const bench_options& o) {
   return o;
 }
 
+/// A matrix that is not there costs no measurement of the others.
+const bench_options& checked_inputs(const bench_options& o) {
+  std::vector<std::string> specs;
+  for (const case_name& c : cases(o.suite, o.matrices)) specs.push_back(c.spec);
+  check_inputs(specs);
+  return o;
+}
+
+machine measured(progress_bar& bar, const context& ctx, const bench_options& o) {
+  bar.step(o.bandwidth ? "the machine: bandwidth of its memory" : "the machine");
+  machine m = measure_machine(ctx, o.bandwidth);
+  bar.clear();
+  return m;
+}
+
 }  // namespace
 
 std::vector<cache_state> states_of(const bench_options& o) {
@@ -38,38 +58,25 @@ std::vector<cache_state> states_of(const bench_options& o) {
 }
 
 session::session(const bench_options& options, context on)
-    : o_(checked(options)),
+    : o_(checked_inputs(checked(options))),
       before_(options.compare.empty() ? json() : read_run(options.compare)),
+      stream_(options.json_on_stdout() || options.plot == "-" ? stderr : stdout),
+      page_(stream_),
       ctx(std::move(on)),
-      host(measure_machine(ctx, options.bandwidth)),
+      host(measured(bar, ctx, options)),
       clock(ctx, options.warmup, options.repeat) {
-  print(headline(host) + '\n');
-}
-
-void session::show(std::string_view what) {
-  if (!is_terminal(stderr)) return;
-  constexpr std::size_t width = 30;
-  const std::size_t filled = std::min(width, width * done_ / std::max<std::size_t>(steps_, 1));
-  put_raw(stderr, fmt::format("\r\033[K[{}{}] {}/{} {}", std::string(filled, '='), std::string(width - filled, ' '),
-                              done_, steps_, printable(what.substr(0, 80))));
-  bar_shown_ = true;
-}
-
-void session::clear_bar() {
-  if (bar_shown_) put_raw(stderr, "\r\033[K");
-  bar_shown_ = false;
-}
-
-void session::print(const std::string& text) {
-  clear_bar();
-  std::FILE* const stream = o_.json_on_stdout() ? stderr : stdout;
-  put_raw(stream, printable_lines(text));
-  std::fflush(stream);
+  clock.on_share([this](double share) { bar.within(share); });
+  print([&](page& to) {
+    to.line(headline(host));
+    if (cases(o_.suite, o_.matrices).empty()) return;
+    to.line(fmt::format("Medians of {}{} after {} to warm up; IQR: from quartile to quartile, in % of the median",
+                        o_.operation == "spmv" ? "" : "up to ", counted(o_.repeat, "run"), o_.warmup));
+  });
 }
 
 omission session::give_up(omission o, status code, const std::string& reason) {
-  clear_bar();
-  note(reason);
+  bar.clear();
+  complain(reason);
   if (code_ == ok) code_ = exit_code_of(code);
   o.reason = reason;
   return o;
@@ -78,8 +85,8 @@ omission session::give_up(omission o, status code, const std::string& reason) {
 void session::add_load(json& context) {
   const std::optional<double> others = load_.others();
   if (others) context["cores_of_others"] = *others;
-  const bool gpu = ctx.backend() == backend_kind::cuda;
-  if (const std::string said = overload(others, gpu ? 1 : ctx.threads(), cores()); !said.empty()) note(said);
+  context["disturbed"] = is_overloaded(others, threads_that_count(ctx), cores());
+  if (const std::string said = overload(others, threads_that_count(ctx), cores()); !said.empty()) note(said);
 }
 
 int session::write(const json& document) {
@@ -88,9 +95,10 @@ int session::write(const json& document) {
   if (!o_.output.empty() && o_.output != "-" && !learnt_nothing) {
     write_file(o_.output, document.dump(1, ' ', false, json::error_handler_t::replace) + '\n');
   }
+  if (!o_.plot.empty() && !learnt_nothing) plot_record(document, o_);
   if (code_ != ok || o_.compare.empty()) return code_;
   const comparisons compared = compare(before_, document, o_.allow);
-  print(comparison_table(compared, o_.allow));
+  print([&](page& to) { add_comparison(to, compared, o_.allow); });
   return compared.any_regression() ? slower : ok;
 }
 

@@ -5,6 +5,9 @@
 
 #include "common/backend.hpp"
 #include "common/command.hpp"
+#include "common/inputs.hpp"
+#include "common/page.hpp"
+#include "common/progress.hpp"
 #include "harness.hpp"
 #include "load.hpp"
 #include "machine.hpp"
@@ -22,7 +25,6 @@ class session {
   /// Reads what --compare names and checks what --output names before anything is measured: a file that cannot be
   /// written, or is none to overwrite, costs no run. Then measures the machine. Throws FILE_IO, INVALID_FORMAT.
   session(const bench_options& options, context on);
-  ~session() { clear_bar(); }
   session(const session&) = delete;
   session& operator=(const session&) = delete;
 
@@ -31,10 +33,22 @@ class session {
   template <class Prepare, class Measure>
   void each_matrix(std::vector<omission>& omitted, const Prepare& prepare, const Measure& measure);
 
-  /// Shows on a terminal what runs now.
-  void show(std::string_view what);
-  /// To stdout, or to stderr where the JSON goes to stdout.
-  void print(const std::string& text);
+  /// What runs now, on a terminal.
+  progress_bar bar;
+
+  /// Prints what write(page) writes, to stdout, or to stderr where the JSON goes to stdout.
+  template <class Write>
+  void print(const Write& write) {
+    bar.clear();
+    write(page_);
+    page_.print(stream_);
+    std::fflush(stream_);
+  }
+
+  /// Once all of a matrix is measured: says of every record whether other processes were in the way; of what was too
+  /// short to tell, by all that was measured since the last call.
+  template <class Record>
+  void mark_disturbed(std::vector<Record>& records);
 
   /// Prints what failed and writes the records, with `more` at the end of the document, where there are any. Returns
   /// the exit code.
@@ -44,16 +58,15 @@ class session {
  private:
   omission give_up(omission o, status code, const std::string& reason);
   int write(const json& document);
-  void clear_bar();
   /// Says it where other processes were in the way, and records it.
   void add_load(json& context);
 
   const bench_options& o_;
   json before_;
-  std::size_t steps_ = 1, done_ = 0;
-  bool bar_shown_ = false;
+  std::FILE* stream_;
+  page page_;
   int code_ = ok;  // of the first matrix that could not be had
-  load_watch load_;
+  load_watch load_, of_matrix_;
 
  public:  // made after the files were looked at
   const context ctx;
@@ -69,7 +82,8 @@ void session::each_matrix(std::vector<omission>& omitted, const Prepare& prepare
     const std::string& name = which.label.empty() ? which.spec : which.label;
     const omission blank{"all", name, precision, which.spec + ": out of memory", false};
     std::optional<decltype(prepare(which, run))> subject;
-    show(name + ": preparing");
+    bar.next();
+    bar.step(fmt::format("{} {}: preparing", name, precision));
     try {
       subject.emplace(prepare(which, run));
     } catch (const error& e) {
@@ -78,37 +92,42 @@ void session::each_matrix(std::vector<omission>& omitted, const Prepare& prepare
       omitted.push_back(give_up(blank, status::out_of_memory, blank.reason));
     }
     if (subject) measure(*subject);
-    ++done_;
   };
   const std::vector<case_name> all = cases(o_.suite, o_.matrices);
-  steps_ = all.size() * (o_.run.precision == "both" ? 2 : 1);
+  bar.expect(all.size() * (o_.run.precision == "both" ? 2 : 1));
   for (const case_name& which : all) {
     if (o_.output.empty() && lost_output() != 0) break;  // nobody would see what is measured
     const std::string& asked = o_.run.precision;
     if (asked == "mixed") one(which, "mixed");
     if (asked == "f64" || asked == "both") one(which, "f64");
     if (asked == "f32" || asked == "both") one(which, "f32");
+    if (is_further(type_named(asked))) one(which, asked.c_str());
   }
-  clear_bar();
+  bar.clear();
 }
 
-/// The kernels that failed and the answers that were wrong; empty when there are none.
 template <class Record>
-std::string failures(const results<Record>& all) {
-  std::string text;
+void session::mark_disturbed(std::vector<Record>& records) {
+  bench::mark_disturbed(records, of_matrix_.others(), threads_that_count(ctx));
+  of_matrix_ = load_watch();
+}
+
+/// The kernels that failed and the answers that were wrong, a line each.
+template <class Record>
+void add_failures(page& to, const results<Record>& all) {
   for (const Record& r : all.records) {
     if (r.is_right()) continue;
-    text += fmt::format("WRONG{}: {}: {}\n", r.is_failure() ? "" : " (vendor)", r.name(), r.complaint());
+    to.line(fmt::format("WRONG{}: {}: {}", r.is_failure() ? "" : " (vendor)", r.name(), r.complaint()), look::red);
   }
   for (const omission& o : all.omitted) {
-    if (o.failed) text += fmt::format("FAILED: {} on {} in {}: {}\n", o.kernel, o.matrix, o.precision, o.reason);
+    if (o.failed)
+      to.line(fmt::format("FAILED: {} on {} in {}: {}", o.kernel, o.matrix, o.precision, o.reason), look::red);
   }
-  return text;
 }
 
 template <class Record>
 int session::finish(const results<Record>& all, const json& more) {
-  if (const std::string text = failures(all); !text.empty()) print('\n' + text);
+  print([&](page& to) { add_failures(to, all); });
   json document =
       object(field("context", describe(host)), field("benchmarks", json::array()), field("skipped", json::array()));
   document["context"]["warmup"] = o_.warmup;

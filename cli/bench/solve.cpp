@@ -27,7 +27,7 @@ struct solve_case {
 
 solve_case make_case(const session& bench, const case_name& which, const run_options& run) {
   solve_case c;
-  c.loaded = std::make_shared<named_matrix>(load(which.spec, run));
+  c.loaded = std::make_shared<named_matrix>(load_real(which.spec, run));
   const matrix_ref& host = c.loaded->matrix;
   if (host.rows != host.cols) {
     throw error(status::invalid_dimensions, fmt::format("{} is {} x {}, not square", which.spec, host.rows, host.cols));
@@ -78,8 +78,9 @@ void measure_kernel(session& bench, const bench_options& o, solve_case& c, const
   r.reason = solver->explain();
   r.workspace_bytes = solver->workspace_bytes();
   cg_result end;
-  std::vector<double> times = bench.clock.repeat_on_host(until::done, [&] { end = solver->solve(b, x); });
-  r.solve_us = summarise(times).median;
+  const auto solve = [&] { end = solver->solve(b, x); };
+  sample_summary whole = bench.clock.time_on_host(until::done, solve);
+  r.solve_us = whole.median;
   r.status = name(static_cast<status>(end.code));
   r.iterations = end.iterations;
   r.relative_residual = end.rhs > 0 ? end.residual / end.rhs : 0;
@@ -89,10 +90,9 @@ void measure_kernel(session& bench, const bench_options& o, solve_case& c, const
     options.rtol = 0;
     options.max_iterations = timed_iterations;
     solver.emplace(bench.ctx, c.a, options);
-    times = bench.clock.repeat_on_host(until::done, [&] { end = solver->solve(b, x); });
+    whole = bench.clock.time_on_host(until::done, solve);
   }
-  for (double& t : times) t /= std::max(end.iterations, 1);
-  r.time = summarise(times);
+  r.time = whole.over(std::max(end.iterations, 1));
   out.records.push_back(std::move(r));
 }
 
@@ -105,14 +105,17 @@ solve_results measure_case(session& bench, const bench_options& o, std::span<con
     const omission blank{"the choice", c.matrix.matrix, c.matrix.precision, {}, false};
     try_kernel(blank, false, mine.omitted, [&] { chosen = cg_solver(bench.ctx, c.a, options_for(o, m, {})).kernel(); });
     if (chosen.empty()) continue;
-    for (const kernel_info& kernel : select_kernels(all, o.kernels, {&chosen, 1})) {
+    const std::vector<kernel_info> kernels = select_kernels(all, o.kernels, {&chosen, 1});
+    if (&word == &o.preconditioners.front()) bench.bar.divide(o.preconditioners.size() * kernels.size());
+    for (const kernel_info& kernel : kernels) {
       const std::string solver(kernel.name);
-      bench.show(fmt::format("{} {} {} {}", c.matrix.matrix, c.matrix.precision, solver, word));
+      bench.bar.step(fmt::format("{} {} {}, {}", c.matrix.matrix, c.matrix.precision, solver, word));
       try_kernel({solver, c.matrix.matrix, c.matrix.precision, {}, false}, false, mine.omitted,
                  [&] { measure_kernel(bench, o, c, solver, m, solver == chosen, mine); });
     }
   }
-  bench.print(solve_table(c.matrix, mine));
+  bench.mark_disturbed(mine.records);
+  bench.print([&](page& to) { add_solves(to, c.matrix, mine); });
   return mine;
 }
 

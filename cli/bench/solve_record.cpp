@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cells.hpp"
+
 namespace tulle::cli::bench {
 
 std::string solve_record::name() const {
@@ -32,21 +34,33 @@ json to_json(const solve_record& r) {
   return j;
 }
 
-std::string solve_table(const solve_record& matrix, const solve_results& measured) {
-  std::string text = fmt::format(
-      "\n{}: {} x {}, {} nonzeros, {}\n  {:<20} {:<13} {:>12} ±{:>8} {:>8} {:>7} {:>11} {:>10} {:>12} {:>9}  {}\n",
-      matrix.matrix, matrix.rows, matrix.cols, matrix.nnz, matrix.precision, "solver", "preconditioner", "us/iteration",
-      "sd", "GB/s", "% bw", "set-up us", "iterations", "solve us", "residual", "status");
+void add_solves(page& to, const solve_record& matrix, const solve_results& measured) {
+  to.line().line(fmt::format("{}: {} x {}, {}, {}", matrix.matrix, grouped(matrix.rows), grouped(matrix.cols),
+                             counted(matrix.nnz, "nonzero"), matrix.precision),
+                 look::bold);
+  table t({{.title = "solver", .left = true},
+           {.title = "preconditioner", .left = true},
+           {"iteration"},
+           {"IQR"},
+           {"GB/s", 4},
+           {"% bw", 3},
+           {"set-up", 5},
+           {"iterations"},
+           {"solve"},
+           {"residual", 2},
+           {.title = "status", .drop = 1, .left = true}});
   std::vector<const solve_record*> sorted;
   for (const solve_record& r : measured.records) sorted.push_back(&r);
   std::ranges::stable_sort(sorted, {}, [](const solve_record* r) { return r->time.median; });
   for (const solve_record* r : sorted) {
-    text += fmt::format(
-        "{} {:<20} {:<14} {:>12.2f} ±{:>8.2f} {:>8.1f} {:>7.1f} {:>11.0f} {:>10} {:>12.0f} {:>9.2e}  {}\n",
-        r->chosen ? '*' : ' ', r->kernel, r->preconditioner, r->time.median, r->time.stddev, r->gbs(),
-        r->percent_of_bandwidth(), r->setup_us, r->iterations, r->solve_us, r->relative_residual, r->status);
+    t.row({r->kernel, r->preconditioner, median_cell(*r), spread_cell(r->time), three_digits(r->gbs()),
+           percent_cell(r->percent_of_bandwidth()), human_time(r->setup_us), grouped(r->iterations),
+           human_time(r->solve_us), fmt::format("{:.1e}", r->relative_residual), r->status},
+          mark_of(*r), look_of(*r, r->is_right()));
   }
-  return text + omission_lines(measured.omitted);
+  to.add(t);
+  explain_disturbed(to, measured.records);
+  add_omissions(to, measured.omitted);
 }
 
 }  // namespace tulle::cli::bench

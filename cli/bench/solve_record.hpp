@@ -1,6 +1,7 @@
 // One measurement of a solver as Google Benchmark's JSON, and the table of all of one matrix.
 #pragma once
 
+#include "common/page.hpp"
 #include "record.hpp"
 
 namespace tulle::cli::bench {
@@ -33,6 +34,6 @@ using solve_results = results<solve_record>;
 
 json to_json(const solve_record& r);
 /// `matrix` says what is solved, also where there is no record.
-std::string solve_table(const solve_record& matrix, const solve_results& measured);
+void add_solves(page& to, const solve_record& matrix, const solve_results& measured);
 
 }  // namespace tulle::cli::bench

@@ -32,7 +32,7 @@ spgemm_case make_case(const session& bench, const case_name& which, const run_op
   if (c.matrix.transposed_b) c.b = transposed(c.a, run);
   c.matrix.matrix = which.label.empty() ? loaded.name : which.label;
   c.matrix.matrix_hash = matrix_hash(c.a);
-  c.matrix.precision = run.precision;
+  c.matrix.precision = name(c.a.types.value);
   c.matrix.rows = c.a.rows;
   c.matrix.cols = c.b.cols;
   c.matrix.nnz = c.a.nnz;
@@ -61,13 +61,19 @@ void check(const context& host, spgemm_case& c, const matrix_ref& result, spgemm
   const bool same = c.first && same_pattern(got, *c.first);
   r.same_bits = same && same_array(got.values, c.first->values, got.nnz, size_of(got.types.value));
   spgemm_verdict verdict = c.first_verdict;
-  with_precision(c.run, [&]<class T>() {
-    with_view<T>(got, [&](auto view) {
-      const spgemm_expectation<T> expected{.a = c.a.as<T, std::int64_t>(), .b = c.b.as<T, std::int64_t>()};
-      if (!r.same_bits) verdict = check_spgemm(host, expected, view);
-      r.sorted = validate(host, view, {.sorted = true, .duplicates = true}).ok();
+  if (is_further(got.types.value)) {
+    if (!r.same_bits) verdict = check_further(c.a, c.b, got);
+    r.sorted = with_view<double>(
+        got, [&](auto view) { return validate(host, view, {.sorted = true, .duplicates = true}).ok(); });
+  } else {
+    with_precision(c.run, [&]<class T>() {
+      with_view<T>(got, [&](auto view) {
+        const spgemm_expectation<T> expected{.a = c.a.as<T, std::int64_t>(), .b = c.b.as<T, std::int64_t>()};
+        if (!r.same_bits) verdict = check_spgemm(host, expected, view);
+        r.sorted = validate(host, view, {.sorted = true, .duplicates = true}).ok();
+      });
     });
-  });
+  }
   r.error_ratio = verdict.error_ratio;
   r.checked_rows = verdict.checked_rows;
   r.wrong = verdict.wrong;
@@ -108,14 +114,16 @@ spgemm_results measure_case(session& bench, const bench_options& o, std::span<co
   std::vector<kernel_info> kernels = select_kernels(all, o.kernels, {&c.chosen, 1});
   std::stable_partition(kernels.begin(), kernels.end(), [&](const kernel_info& k) { return k.name == c.chosen; });
   spgemm_results mine;
+  bench.bar.divide(kernels.size());
   for (const kernel_info& kernel : kernels) {
-    bench.show(fmt::format("{} {} {}", c.matrix.matrix, c.matrix.precision, kernel.name));
+    bench.bar.step(fmt::format("{} {} {}", c.matrix.matrix, c.matrix.precision, kernel.name));
     const std::size_t before = mine.omitted.size();
     try_kernel({std::string(kernel.name), c.matrix.matrix, c.matrix.precision, {}, false}, false, mine.omitted,
                [&] { measure_kernel(bench, host, c, kernel, mine); });
     if (kernel.role == kernel_role::vendor && mine.omitted.size() > before) mine.omitted.back().failed = false;
   }
-  bench.print(spgemm_table(c.matrix, mine));
+  bench.mark_disturbed(mine.records);
+  bench.print([&](page& to) { add_products(to, c.matrix, mine); });
   return mine;
 }
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <tulle/core/peak_memory.hpp>
 
+#include "common/matrix.hpp"
+
 namespace tulle::cli::bench {
 namespace {
 
@@ -14,8 +16,7 @@ void time_numeric(const context& ctx, harness& clock, const spgemm_input& in, an
   fill_bytes(ctx, const_cast<void*>(c.values), c.space, 0xff, bytes);  // the arrays are the product's own
   const auto numeric = [&] { plan.numeric(c, in.alpha, in.beta); };
   const bool is_long = m.whole.time.min > harness::long_run;
-  m.numeric =
-      summarise(is_long ? clock.repeat_on_host(until::done, numeric) : clock.repeat(cache_state::warm, numeric));
+  m.numeric = is_long ? clock.time_on_host(until::done, numeric) : clock.time(cache_state::warm, numeric);
   ctx.synchronize();
   m.renewed = c;
 } catch (const error& e) {
@@ -35,8 +36,8 @@ spgemm_measurement measure_spgemm(const context& ctx, harness& clock, const spge
     m.c = {};
     memory->restart();
   };
-  m.whole.time = summarise(clock.repeat_on_host(
-      until::done, [&] { m.c = make().multiply(in.alpha, in.beta); }, forget));
+  m.whole.time = clock.time_on_host(
+      until::done, [&] { m.c = make().multiply(in.alpha, in.beta); }, forget);
   m.whole.peak_bytes = memory->peak(std::array{m.c.rowptr, static_cast<const void*>(m.c.colind), m.c.values});
 
   any_spgemm_plan plan = make();
@@ -49,6 +50,22 @@ spgemm_measurement measure_spgemm(const context& ctx, harness& clock, const spge
   m.whole.nnz_c = plan.nnz();
   m.whole.workspace_bytes = plan.workspace_bytes();
   return m;
+}
+
+spgemm_verdict check_further(const matrix_ref& a, const matrix_ref& b, const matrix_ref& c, double alpha, double beta,
+                             const std::optional<matrix_ref>& d) {
+  return with_type(c.types.value, [&]<class T>() -> spgemm_verdict {
+    if constexpr (further_scalar<T>) {
+      spgemm_expectation<T> expected{.a = a.as<T, std::int64_t>(), .b = b.as<T, std::int64_t>()};
+      if (d) expected.d = d->as<T, std::int64_t>();
+      expected.alpha = static_cast<T>(alpha);
+      expected.beta = static_cast<T>(beta);
+      const matrix_ref wide = widened(c);
+      return check_spgemm(context::cpu(1), expected, wide.as<T, std::int64_t>());
+    } else {
+      return {};
+    }
+  });
 }
 
 }  // namespace tulle::cli::bench

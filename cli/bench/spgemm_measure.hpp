@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tulle/ops/spgemm.hpp>
+#include <tulle/ops/verify.hpp>
 
 #include "harness.hpp"
 #include "spgemm_record.hpp"
@@ -29,5 +30,9 @@ struct spgemm_measurement {
 /// plan throws.
 spgemm_measurement measure_spgemm(const context& ctx, harness& clock, const spgemm_input& input,
                                   const spgemm_options& options, const spgemm_record& facts = {});
+
+/// C = alpha A B + beta D of c64, c128, i64 or bool held to its bound; all on the host, A, B and D with 64-bit offsets.
+spgemm_verdict check_further(const matrix_ref& a, const matrix_ref& b, const matrix_ref& c, double alpha = 1,
+                             double beta = 0, const std::optional<matrix_ref>& d = {});
 
 }  // namespace tulle::cli::bench

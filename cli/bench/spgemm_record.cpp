@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cells.hpp"
+
 namespace tulle::cli::bench {
 namespace {
 
@@ -13,18 +15,19 @@ const spgemm_record* numeric_of(std::span<const spgemm_record> records, const sp
   return found == records.end() ? nullptr : &*found;
 }
 
-std::string row_of(const spgemm_record& r, const spgemm_record* numeric) {
+void add_row(table& t, const spgemm_record& r, const spgemm_record* numeric) {
   const auto of_gather = r.percent_of_gather();
-  std::string text = fmt::format("{} {:<20} {:>11.1f} ±{:>8.1f} {:>8.2f} {:>6.1f} {:>6}", r.chosen ? '*' : ' ',
-                                 r.kernel, r.time.median, r.time.stddev, r.gflops(), r.percent_of_bandwidth(),
-                                 of_gather ? fmt::format("{:.1f}", *of_gather) : "-");
-  text += numeric == nullptr ? fmt::format(" {:>11} {:>8} {:>6}", "-", "-", "-")
-                             : fmt::format(" {:>11.1f} {:>8.2f} {:>6.2f}", numeric->time.median, numeric->gflops(),
-                                           r.time.median / numeric->time.median);
   const bool right = r.is_right() && (numeric == nullptr || numeric->is_right());
-  const double error = std::max(r.error_ratio, numeric == nullptr ? 0 : numeric->error_ratio);
-  return text + fmt::format(" {:>9} {:>7.3f}{} {}{}\n", human_bytes(static_cast<double>(r.peak_bytes)), error,
-                            right ? ' ' : '!', r.sorted ? "sorted" : "UNSORTED", r.same_bits ? ", same bits" : "");
+  std::string remarks = r.sorted ? "" : "UNSORTED";
+  if (r.same_bits) remarks += fmt::format("{}same bits", remarks.empty() ? "" : ", ");
+  t.row({r.kernel, median_cell(r), spread_cell(r.time), three_digits(r.gflops()),
+         percent_cell(r.percent_of_bandwidth()), percent_cell(of_gather.value_or(0)),
+         numeric == nullptr ? "-" : median_cell(*numeric), numeric == nullptr ? "-" : spread_cell(numeric->time),
+         numeric == nullptr ? "-" : three_digits(numeric->gflops()),
+         numeric == nullptr ? "-" : fmt::format("{:.2f}", r.time.median / numeric->time.median),
+         human_bytes(static_cast<double>(r.peak_bytes)),
+         error_cell(std::max(r.error_ratio, numeric == nullptr ? 0 : numeric->error_ratio), right), remarks},
+        mark_of(r), look_of(r, right));
 }
 
 }  // namespace
@@ -57,25 +60,37 @@ json to_json(const spgemm_record& r) {
   return j;
 }
 
-std::string spgemm_table(const spgemm_record& matrix, const spgemm_results& measured) {
-  std::string text = fmt::format("\n{}: {}, C {} x {}, nonzeros of A {}", matrix.matrix,
-                                 matrix.transposed_b ? "A A^T" : "A A", matrix.rows, matrix.cols, matrix.nnz);
+void add_products(page& to, const spgemm_record& matrix, const spgemm_results& measured) {
+  std::string head = fmt::format("{}: {}, C {} x {}, {} in A", matrix.matrix, matrix.transposed_b ? "A A^T" : "A A",
+                                 grouped(matrix.rows), grouped(matrix.cols), counted(matrix.nnz, "nonzero"));
   if (!measured.records.empty()) {
     const spgemm_record& r = measured.records.front();
-    text += fmt::format(", of C {}, products {} ({:.2f} for each entry of C)", r.nnz_c, r.products, r.compression());
+    head += fmt::format(", {} in C, {} ({:.2f} for each entry of C)", grouped(r.nnz_c), counted(r.products, "product"),
+                        r.compression());
   }
-  text += fmt::format(", {}\n", matrix.precision);
-  if (!measured.records.empty()) {
-    text += fmt::format("  {:<20} {:>11} ±{:>8} {:>8} {:>6} {:>6} {:>11} {:>8} {:>6} {:>9} {:>7}\n", "kernel",
-                        "whole us", "sd", "GFLOP/s", "% bw", "% L2", "numeric us", "GFLOP/s", "x", "peak", "error");
-  }
+  to.line().line(fmt::format("{}, {}", head, matrix.precision), look::bold);
+  table t({{.title = "kernel", .left = true},
+           {"whole"},
+           {"IQR"},
+           {"GFLOP/s"},
+           {"% bw", 3},
+           {"% L2", 4},
+           {"values"},
+           {"IQR"},
+           {"GFLOP/s", 5},
+           {"whole / values", 6},
+           {"peak", 2},
+           {"error", 1},
+           {.drop = 7, .left = true}});
   std::vector<const spgemm_record*> sorted;
   for (const spgemm_record& r : measured.records) {
     if (r.phase == "whole") sorted.push_back(&r);
   }
   std::ranges::stable_sort(sorted, {}, [](const spgemm_record* r) { return r->time.median; });
-  for (const spgemm_record* r : sorted) text += row_of(*r, numeric_of(measured.records, *r));
-  return text + omission_lines(measured.omitted);
+  for (const spgemm_record* r : sorted) add_row(t, *r, numeric_of(measured.records, *r));
+  to.add(t);
+  explain_disturbed(to, measured.records);
+  add_omissions(to, measured.omitted);
 }
 
 }  // namespace tulle::cli::bench

@@ -1,6 +1,7 @@
 // One measurement of C = A B as Google Benchmark's JSON, and the table of all of one matrix.
 #pragma once
 
+#include "common/page.hpp"
 #include "record.hpp"
 
 namespace tulle::cli::bench {
@@ -29,7 +30,9 @@ struct spgemm_record : measurement {
   [[nodiscard]] double compression() const {
     return nnz_c > 0 ? static_cast<double>(products) / static_cast<double>(nnz_c) : 0;
   }
-  [[nodiscard]] double entry_bytes() const { return precision == "f64" ? 12 : 8; }
+  [[nodiscard]] double entry_bytes() const {
+    return static_cast<double>(size_of(type_named(precision)) + sizeof(index_t));
+  }
   /// The fewest bytes: columns and values of A, of B where it is another matrix, and of C, and 12 for each row.
   [[nodiscard]] double compulsory_bytes() const;
   [[nodiscard]] double gbs() const { return compulsory_bytes() / time.median * 1e-3; }
@@ -46,6 +49,6 @@ using spgemm_results = results<spgemm_record>;
 json to_json(const spgemm_record& r);
 
 /// `matrix` says what is multiplied, also where there is no record.
-std::string spgemm_table(const spgemm_record& matrix, const spgemm_results& measured);
+void add_products(page& to, const spgemm_record& matrix, const spgemm_results& measured);
 
 }  // namespace tulle::cli::bench

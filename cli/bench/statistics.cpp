@@ -7,6 +7,19 @@
 
 namespace tulle::cli::bench {
 
+namespace {
+
+/// Of ascending samples the value below which lies the share q, as most software has it (Hyndman and Fan: Sample
+/// quantiles in statistical packages, 1996, definition 7).
+double quantile(std::span<const double> sorted, double q) {
+  const double at = q * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
 sample_summary summarise(std::span<const double> samples) {
   if (samples.empty()) return {};
   std::vector<double> sorted(samples.begin(), samples.end());
@@ -15,6 +28,8 @@ sample_summary summarise(std::span<const double> samples) {
   sample_summary s;
   s.count = static_cast<int>(n);
   s.min = sorted.front();
+  s.lower = quantile(sorted, 0.25);
+  s.upper = quantile(sorted, 0.75);
   s.median = n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
   s.mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(n);
   if (n > 1) {

@@ -7,6 +7,8 @@
 #include <array>
 #include <tulle/core/status.hpp>
 
+#include "common/backend.hpp"
+
 namespace tulle::cli::bench {
 namespace {
 
@@ -103,10 +105,8 @@ std::vector<kernel_info> select_kernels(std::span<const kernel_info> kernels, st
     }
   }
   for (const std::string& n : names) {
-    if (contains(words, n) || contains(known, n)) continue;
-    throw error(status::invalid_argument,
-                fmt::format("no kernel '{}' for {} on backend {}; there are: {}", n, name(kernels.front().operation),
-                            name(kernels.front().backend), fmt::join(known, ", ")));
+    if (!contains(words, n) && !contains(known, n))
+      require_kernel(kernels.front().backend, kernels.front().operation, n);
   }
   return selected;
 }

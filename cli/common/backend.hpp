@@ -16,4 +16,8 @@ std::vector<context> usable_contexts(const run_options& o);
 /// A^T.
 std::vector<kernel_info> kernels_of(backend_kind backend, kernel_operation operation);
 
+/// Throws INVALID_ARGUMENT where a name that is not empty is none of a kernel for the operation, and names those there
+/// are.
+void require_kernel(backend_kind backend, kernel_operation operation, std::string_view kernel);
+
 }  // namespace tulle::cli

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <initializer_list>
+#include <vector>
 
 namespace tulle::cli {
 
@@ -23,6 +24,23 @@ CLI::App& declare_command(CLI::App& app, int& result, const char* name, const ch
   command.footer(footer);
   command.callback([run = std::move(run), &result] { result = run(); });
   return command;
+}
+
+void add_commands(CLI::App& app, int& result) {
+  const struct {
+    const char* title;
+    std::vector<adds_command*> commands;
+  } groups[] = {{"Matrices", {add_info, add_spy, add_generate, add_convert, add_permute}},
+                {"Computing", {add_spmv, add_spgemm, add_solve}},
+                {"Speed", {add_bench, add_kernels, add_doctor}},
+                {"Help", {add_help, add_completions}},
+                {"", {add_manual}}};  // for the build
+  for (const auto& [title, commands] : groups) {
+    for (adds_command* const add : commands) {
+      add(app, result);
+      app.get_subcommands([](const CLI::App*) { return true; }).back()->group(title)->fallthrough();
+    }
+  }
 }
 
 }  // namespace tulle::cli

@@ -40,11 +40,11 @@ declared<Settings> add_command(CLI::App& app, int& result, const char* name, con
   return {declare_command(app, result, name, summary, footer, [s, run] { return run(*s); }), *s};
 }
 
-/// Each command has a file that defines one of these; --help lists them in this order.
+/// Each command has a file that defines one of these.
 using adds_command = void(CLI::App& app, int& result);
-adds_command add_info, add_kernels, add_spmv, add_spgemm, add_solve, add_bench, add_convert, add_generate,
-    add_permute, add_spy, add_doctor;
-inline constexpr adds_command* commands[]{add_info,    add_kernels,  add_spmv, add_spgemm, add_solve, add_bench,
-                                          add_convert, add_generate, add_permute, add_spy, add_doctor};
+adds_command add_info, add_kernels, add_spmv, add_spgemm, add_solve, add_bench, add_convert, add_generate, add_permute,
+    add_spy, add_doctor, add_completions, add_help, add_manual;
+/// All of them, under the titles that --help has; `result` becomes the exit code of the one that runs.
+void add_commands(CLI::App& app, int& result);
 
 }  // namespace tulle::cli

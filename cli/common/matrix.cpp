@@ -12,6 +12,7 @@
 #include <tulle/formats/convert.hpp>
 #include <tulle/io/write_file.hpp>
 #include <tulle/ops/matrix.hpp>
+#include <tulle/ops/vector.hpp>
 #include <type_traits>
 #include <utility>
 
@@ -25,7 +26,7 @@ double seconds_since(clock::time_point start) { return std::chrono::duration<dou
 /// "dir/cant.mtx.gz" -> "cant".
 std::string short_name(const std::filesystem::path& file) {
   std::filesystem::path name = file.filename();
-  for (const char* extension : {".gz", ".zst", ".mtx", ".mm"}) {
+  for (const char* extension : {".gz", ".xz", ".zst", ".mtx", ".mm"}) {
     if (name.extension() == extension) name = name.stem();
   }
   return name.string();
@@ -49,6 +50,66 @@ void guard_pipe(const std::string& file, const F& write) {
 
 }  // namespace
 
+namespace {
+
+template <scalar From, scalar To, class Convert>
+matrix_ref converted(csr<From> a, const Convert& convert) {
+  buffer<To> values(context::cpu(1), a.values.size());
+  for (std::size_t k = 0; k < values.size(); ++k) values.data()[k] = convert(a.values.data()[k], k);
+  return csr<To>{a.rows, a.cols, std::move(a.rowptr), std::move(a.colind), std::move(values)};
+}
+
+/// Generators make real numbers: a complex one gets a random imaginary part, an i64 is an i32, a boolean is true unless
+/// 0.
+matrix_ref generated(const std::string& spec, scalar_type type, const context& ctx) {
+  return with_type(type, [&]<class T>() -> matrix_ref {
+    if constexpr (complex_scalar<T>) {
+      using R = typename T::value_type;
+      csr<R> real = generate<R>(ctx, spec);
+      std::vector<R> imaginary(real.values.size());
+      vector_ops(ctx).random(3, imaginary);
+      return converted<R, T>(std::move(real), [&](R v, std::size_t k) { return T(v, imaginary[k]); });
+    } else if constexpr (std::same_as<T, std::int64_t>) {
+      return converted<std::int32_t, T>(generate<std::int32_t>(ctx, spec),
+                                        [](std::int32_t v, std::size_t) { return T{v}; });
+    } else if constexpr (std::same_as<T, bool>) {
+      return converted<double, T>(generate<double>(ctx, spec), [](double v, std::size_t) { return v != 0; });
+    } else {
+      return generate<T>(ctx, spec);
+    }
+  });
+}
+
+matrix_ref read(const std::string& file, scalar_type type, const matrix_market_options& options,
+                matrix_market_info* info) {
+  return with_type(type, [&]<class T>() -> matrix_ref {
+    if constexpr (std::same_as<T, bool>) {
+      return converted<double, T>(read_matrix_market<double>(file, options, info),
+                                  [](double v, std::size_t) { return v != 0; });
+    } else {
+      return read_matrix_market<T>(file, options, info);
+    }
+  });
+}
+
+/// The same, but complex values as c128 where real ones were not asked for.
+matrix_ref read_as_asked(const std::string& file, const run_options& o, const matrix_market_options& options,
+                         matrix_market_info* info) {
+  const scalar_type type = type_named(o.precision);
+  try {
+    return read(file, type, options, info);
+  } catch (const error& e) {
+    const bool complex_as_real = e.code() == status::unsupported && !is_complex(type) &&
+                                 std::string_view(e.what()).find("complex") != std::string_view::npos;
+    if (!complex_as_real) throw;
+    if (o.precision_given || file == "-")
+      throw error(e.code(), fmt::format("{}; --precision c128 reads them", e.what()));
+  }
+  return read(file, scalar_type::c128, options, info);
+}
+
+}  // namespace
+
 void take_stdin() {
   static bool taken = false;
   if (std::exchange(taken, true)) {
@@ -61,7 +122,7 @@ json to_json(const matrix_facts& a) {
 }
 
 std::string headline(const matrix_facts& a) {
-  return fmt::format("{}: {} x {}, {} nonzeros", printable(a.name), a.rows, a.cols, a.nnz);
+  return fmt::format("{}: {} x {}, {}", printable(a.name), grouped(a.rows), grouped(a.cols), counted(a.nnz, "nonzero"));
 }
 
 json to_json(const csr_stats& s) {
@@ -77,18 +138,24 @@ json to_json(const csr_stats& s) {
 named_matrix load(const std::string& spec, const run_options& o) {
   if (spec == "-") take_stdin();
   named_matrix a;
+  const auto start = clock::now();
   const matrix_market_options options{o.strict, o.threads};
-  with_precision(o, [&]<class T>() {
-    if (is_generator(spec)) {
-      a.name = spec;
-      a.matrix = generate<T>(context::cpu(o.threads), spec);
-    } else {
-      a.name = spec == "-" ? "stdin" : short_name(spec);
-      a.matrix = read_matrix_market<T>(spec, options, &a.info);
-    }
-  });
+  if (is_generator(spec)) {
+    a.name = spec;
+    a.matrix = generated(spec, type_named(o.precision), context::cpu(o.threads));
+  } else {
+    a.name = spec == "-" ? "stdin" : short_name(spec);
+    a.matrix = read_as_asked(spec, o, options, &a.info);
+  }
   if (!a.info.note.empty()) note(fmt::format("{}: {}", a.name, a.info.note));
+  detail(fmt::format("{} of {}, in {:.3g} s", headline(a.facts()), o.precision, seconds_since(start)));
   return a;
+}
+
+named_matrix load_real(const std::string& spec, const run_options& o) {
+  named_matrix a = load(spec, o);
+  if (!is_complex(a.matrix.types.value)) return a;
+  throw error(status::unsupported, fmt::format("{}: it has complex values, which are not taken here", a.name));
 }
 
 csr_stats statistics(const matrix_ref& a, const run_options& o) {
@@ -100,7 +167,7 @@ std::optional<bin_padding> padding_in_bins(const matrix_ref& a, const csr_stats&
   constexpr double least_fill = 0.9;
   index_t block = 8;
   while (block > 1 && stats.block_fill[static_cast<std::size_t>(block)] < least_fill) --block;
-  if (block < 2 || a.nnz == 0) return {};
+  if (block < 2 || a.nnz == 0 || is_further(a.types.value)) return {};
   return with_precision(
       o, [&]<class T>() { return tulle::padding_in_bins(context::cpu(o.threads), a.as<T, std::int64_t>(), block); });
 }
@@ -110,15 +177,19 @@ double read_rate(const matrix_market_info& info) {
 }
 
 template <scalar T>
-std::vector<T> load_vector(const std::string& spec, index_t size, std::string_view argument, const run_options& o) {
-  const named_matrix loaded = load(spec, o);
+std::vector<stored<T>> load_vector(const std::string& spec, index_t size, std::string_view argument,
+                                   const run_options& o) {
+  run_options of_type = o;
+  of_type.precision = name(scalar_type_of<T>);
+  of_type.precision_given = true;
+  const named_matrix loaded = load(spec, of_type);
   const auto a = loaded.view<T>();
   const bool column = a.cols == 1;
   if ((column ? a.rows : a.cols) != size || (!column && a.rows != 1)) {
     throw error(status::invalid_dimensions,
                 fmt::format("{}: {} is {} x {}, and {} x 1 is needed", argument, spec, a.rows, a.cols, size));
   }
-  std::vector<T> x(static_cast<std::size_t>(size));
+  std::vector<stored<T>> x(static_cast<std::size_t>(size));
   for (index_t row = 0; row < a.rows; ++row) {
     for (auto k = a.rowptr[row]; k < a.rowptr[row + 1]; ++k) {
       x[static_cast<std::size_t>(column ? row : a.colind[k])] = a.values[k];
@@ -145,14 +216,39 @@ template <scalar T>
 void write_vector(const std::string& file, host_span<const T> x, index_t columns) {
   fmt::memory_buffer text;
   fmt::format_to(std::back_inserter(text), "%%MatrixMarket matrix array {} general\n{} {}\n",
-                 std::is_integral_v<T> ? "integer" : "real", x.size() / static_cast<std::size_t>(columns), columns);
-  for (const T value : x) fmt::format_to(std::back_inserter(text), "{}\n", value);
+                 complex_scalar<T>       ? "complex"
+                 : std::is_integral_v<T> ? "integer"
+                                         : "real",
+                 x.size() / static_cast<std::size_t>(columns), columns);
+  for (const T value : x) {
+    if constexpr (complex_scalar<T>) {
+      fmt::format_to(std::back_inserter(text), "{} {}\n", value.real(), value.imag());
+    } else {
+      fmt::format_to(std::back_inserter(text), "{}\n", static_cast<stored<T>>(value));
+    }
+  }
   write_text(file, {text.data(), text.size()});
 }
 
+matrix_ref widened(const matrix_ref& a) {
+  if (a.types.offset == offset_type::i64) return a;
+  struct arrays {
+    matrix_ref of;
+    std::vector<std::int64_t> rowptr;
+  };
+  const auto* const narrow = static_cast<const std::int32_t*>(a.rowptr);
+  const auto owner = std::make_shared<const arrays>(arrays{a, {narrow, narrow + a.rows + 1}});
+  matrix_ref wide = a;
+  wide.types.offset = offset_type::i64;
+  wide.rowptr = owner->rowptr.data();
+  wide.owner = owner;
+  return wide;
+}
+
 matrix_ref transposed(const matrix_ref& a, const run_options& o) {
-  return with_precision(
-      o, [&]<class T>() { return matrix_ref(transpose(to_csc(context::cpu(o.threads), a.as<T, std::int64_t>()))); });
+  const context ctx = context::cpu(o.threads);
+  if (is_further(a.types.value)) return widened(transpose(ctx, a).matrix);
+  return with_precision(o, [&]<class T>() { return matrix_ref(transpose(to_csc(ctx, a.as<T, std::int64_t>()))); });
 }
 
 std::string matrix_hash(const matrix_ref& a) {
@@ -204,11 +300,15 @@ matrix_ref place(const context& ctx, const matrix_ref& host, offset_type offsets
   return ctx.space() == memory_space::host ? a : clone(ctx, a);
 }
 
-#define TULLE_CLI_INSTANTIATE(T)                                                                             \
-  template std::vector<T> load_vector<T>(const std::string&, index_t, std::string_view, const run_options&); \
+#define TULLE_CLI_INSTANTIATE(T)                                                                                     \
+  template std::vector<stored<T>> load_vector<T>(const std::string&, index_t, std::string_view, const run_options&); \
   template void write_vector<T>(const std::string&, host_span<const T>, index_t);
 TULLE_CLI_INSTANTIATE(float)
 TULLE_CLI_INSTANTIATE(double)
 TULLE_CLI_INSTANTIATE(std::int32_t)
+TULLE_CLI_INSTANTIATE(std::int64_t)
+TULLE_CLI_INSTANTIATE(std::complex<float>)
+TULLE_CLI_INSTANTIATE(std::complex<double>)
+TULLE_CLI_INSTANTIATE(bool)
 
 }  // namespace tulle::cli

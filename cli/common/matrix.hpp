@@ -14,6 +14,7 @@
 
 #include "options.hpp"
 #include "output.hpp"
+#include "values.hpp"
 
 namespace tulle::cli {
 
@@ -25,14 +26,14 @@ struct matrix_facts {
   std::int64_t nnz = 0;
 };
 json to_json(const matrix_facts& a);
-/// "cant: 62451 x 62451, 4007383 nonzeros".
+/// "cant: 62,451 x 62,451, 4,007,383 nonzeros".
 std::string headline(const matrix_facts& a);
 json to_json(const csr_stats& stats);
 
 /// A matrix named on the command line: a file, "-" (a file on stdin, compressed or not) or "gen:NAME:key=value,...".
 struct named_matrix {
-  matrix_ref matrix;        // owns its arrays: a CSR in host memory with values of the precision and 64-bit offsets
-  std::string name;         // short: "cant" or the generator spec
+  matrix_ref matrix;  // owns its arrays: a CSR in host memory with 64-bit offsets and values of the precision, or c128
+  std::string name;   // short: "cant" or the generator spec
   matrix_market_info info;  // of a file
 
   [[nodiscard]] matrix_facts facts() const { return {name, matrix.rows, matrix.cols, matrix.nnz}; }
@@ -43,8 +44,11 @@ struct named_matrix {
 };
 /// Throws INVALID_ARGUMENT where standard input was taken before.
 void take_stdin();
-/// Notes (duplicates summed and the like) go to stderr.
+/// Notes (duplicates summed and the like) go to stderr. A complex file is read as c128 where no precision was asked
+/// for.
 named_matrix load(const std::string& spec, const run_options& o);
+/// The same for what has no complex values: such a file is UNSUPPORTED.
+named_matrix load_real(const std::string& spec, const run_options& o);
 /// Returns f(); where memory does not suffice, the message begins with the name of what it was for.
 template <class F>
 decltype(auto) in_memory_for(std::string_view name, F&& f) {
@@ -67,9 +71,10 @@ double read_rate(const matrix_market_info& info);
 /// A dense vector of `size` elements from an n x 1 (or 1 x n) matrix as `load` takes it; `argument` names the option in
 /// the message of INVALID_DIMENSIONS.
 template <scalar T>
-std::vector<T> load_vector(const std::string& spec, index_t size, std::string_view argument, const run_options& o);
+std::vector<stored<T>> load_vector(const std::string& spec, index_t size, std::string_view argument,
+                                   const run_options& o);
 
-inline constexpr const char* output_help = "File to write: .mtx, .mtx.gz or .mtx.zst; - is stdout";
+inline constexpr const char* output_help = "File to write: .mtx, .mtx.gz, .mtx.xz or .mtx.zst; - is stdout";
 /// Writes a matrix as write_matrix_market does and notes how fast that went. Throws FILE_IO, and
 /// reader_gone for "-".
 void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric = false, mm_field wish = mm_field::real);
@@ -80,6 +85,8 @@ void write_text(const std::string& file, std::string_view text);
 template <scalar T>
 void write_vector(const std::string& file, host_span<const T> x, index_t columns = 1);
 
+/// The same with 64-bit offsets.
+matrix_ref widened(const matrix_ref& a);
 /// The transpose of such a matrix, as such a matrix.
 matrix_ref transposed(const matrix_ref& a, const run_options& o);
 

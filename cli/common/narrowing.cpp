@@ -41,19 +41,22 @@ void add_promise_options(CLI::App& app, run_options& o) {
   std::vector<std::string> words;
   for (const error_bound b : bounds) words.emplace_back(name(b));
   app.add_option("--tolerance", o.tolerance,
-                 "Of --precision mixed: each row of A in the fewest bits whose loss keeps this share of the --bound, "
-                 "above 0 and below 1");
-  app.add_option("--bound", o.bound,
-                 "Of --tolerance: componentwise, of |A||x| in every row; row, of the row's sum of |a| times the "
-                 "largest |x|; norm, of the largest such sum times the largest |x|")
-      ->check(CLI::IsMember(words))
-      ->default_str(words[0]);
+                 "Each row of A in the fewest bits whose loss keeps this share of the --bound, above 0 and below 1")
+      ->group(mixed_group);
+  only(app.add_option("--bound", o.bound,
+                      "Of --tolerance: componentwise, of |A||x| in every row; row, of the row's sum of |a| times the "
+                      "largest |x|; norm, of the largest such sum times the largest |x|"),
+       words)
+      ->default_str(words[0])
+      ->group(mixed_group);
 }
 
 void add_rule_options(CLI::App& app, run_options& o) {
-  app.add_option("--below", o.below, "Of --precision mixed, for --tolerance: in f32 whatever is smaller than this");
-  app.add_option("--shrink", o.shrink, "The same, smaller than this times the mean of |a|");
-  app.add_option("--percent", o.percent, "Of a row's entries that --below or --shrink must find small; 99 otherwise");
+  app.add_option("--below", o.below, "Instead of --tolerance: in f32 whatever is smaller than this")
+      ->group(mixed_group);
+  app.add_option("--shrink", o.shrink, "The same, smaller than this times the mean of |a|")->group(mixed_group);
+  app.add_option("--percent", o.percent, "Of a row's entries that --below or --shrink must find small; 99 otherwise")
+      ->group(mixed_group);
 }
 
 narrowing narrowing_of(const run_options& o) {

@@ -25,18 +25,28 @@ struct run_options {
   int threads = 0;
   std::optional<int> device;
   std::string kernel;
-  std::string effort = "standard";  // none, standard, max
-  std::string policy = "standard";  // standard, simple
-  std::string reorder = "never";    // never, auto, always, an ordering's name
-  std::string precision = "f64";    // f32, f64, i32, mixed
+  std::string effort = "standard";                          // none, standard, max
+  std::string policy = "standard";                          // standard, simple
+  std::string reorder = "never";                            // never, auto, always, an ordering's name
+  std::string precision = "f64";                            // f32, f64, i32, mixed, c64, c128, i64, bool
+  bool precision_given = false;                             // else a complex file is read as c128
   std::optional<double> tolerance, below, shrink, percent;  // of mixed: see narrowing.hpp
   std::string bound;                                        // of a tolerance; empty: componentwise
   bool json = false;
   bool strict = false;
 };
 
+/// The types of values that there are.
+inline const std::vector<std::string> every_precision{"f32", "f64", "i32", "c64", "c128", "i64", "bool"};
+
 inline constexpr const char* matrix_help = "Matrix Market file, - or gen:NAME:...";
 
+/// Titles of groups of options in --help.
+inline constexpr const char* plan_group = "How a plan is made";
+inline constexpr const char* mixed_group = "With --precision mixed";
+
+/// Nothing but the words given; another one is told which was probably meant.
+CLI::Option* only(CLI::Option* option, const std::vector<std::string>& words);
 /// One of the words given.
 CLI::Option* add_choice(CLI::App& app, const char* name, std::string& value, const std::vector<std::string>& words,
                         const char* help);
@@ -46,12 +56,20 @@ CLI::Option* add_ordering(CLI::App& app, const char* name, std::string& value, c
 /// A whole number from `least` to `most`.
 CLI::Option* add_count(CLI::App& app, const char* name, int& value, int least, int most, const char* help);
 
+/// A matrix, or a vector, as `load` takes it.
+CLI::Option* add_matrix(CLI::App& app, const char* name, std::string& value, const char* help = matrix_help);
+/// A file to write or to read.
+CLI::Option* add_file(CLI::App& app, const char* name, std::string& value, const std::string& help);
+/// --kernel.
+CLI::Option* add_kernel(CLI::App& app, std::string& value, const char* help);
+
 void add_backend_options(CLI::App& app, run_options& o);  // --backend --threads --device
-void add_threads_option(CLI::App& app, run_options& o);   // --threads alone
+void add_threads_option(CLI::App& app, run_options& o);   // -j, --threads alone
 void add_plan_options(CLI::App& app, run_options& o);     // --effort --policy --reorder
 void add_reorder_option(CLI::App& app, run_options& o);   // --reorder alone
-void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types = {"f32", "f64", "i32"});
+void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types = every_precision);
 void add_json_option(CLI::App& app, run_options& o);
+void add_color_option(CLI::App& app);  // --color, of all commands
 void add_strict_option(CLI::App& app, run_options& o);
 
 void take_reorder_option(const run_options& o, spmv_options& options);
@@ -60,12 +78,15 @@ void take_reorder_option(const run_options& o, spmv_options& options);
 struct output_option {
   const char* name;
   const std::string& file;
+  bool matrix = false;  // or a vector: the name must be that of a Matrix Market file
 };
 /// Before any work is done. Returns whether one of them is "-", so that nothing else goes to standard output. Throws
-/// INVALID_ARGUMENT where two of them, or one and --json, want the same place, FILE_IO where one cannot be written.
+/// INVALID_ARGUMENT where two of them, or one and --json, want the same place, or where a matrix has the name of
+/// another kind of file, FILE_IO where one cannot be written.
 bool check_outputs(bool json, std::initializer_list<output_option> outputs);
 
-/// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32"; "mixed" is f64).
+/// Calls f.operator()<T>() for the precision named ("f32", "f64", "i32"; f64 for all others: for what looks at
+/// patterns).
 template <class F>
 decltype(auto) with_precision(const run_options& o, F&& f) {
   if (o.precision == "f32") return f.template operator()<float>();

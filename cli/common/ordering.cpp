@@ -32,14 +32,14 @@ std::string pair(double before, const std::optional<double>& after) {
 }
 template <class N>
 std::string whole(N before, const std::optional<N>& after) {
-  return after ? fmt::format("{} -> {}", before, *after) : fmt::format("{}", before);
+  return after ? fmt::format("{} -> {}", grouped(before), grouped(*after)) : grouped(before);
 }
 
 }  // namespace
 
 void add_order_options(CLI::App& app, order_request& o) {
   add_ordering(app, "--method", o.method, "Ordering");
-  app.add_option("--permutation", o.file, "File with the order instead: one number per line, from 0");
+  add_file(app, "--permutation", o.file, "File with the order instead: one number per line, from 0");
   add_count(app, "--part-rows", o.part_rows, 0, INT_MAX, "partition: unknowns of a part; 0: what fits the cache");
   add_count(app, "--window", o.window, 1, INT_MAX, "length: rows that are sorted together");
   app.add_option("--seed", o.options.seed, "random: another order for each")
@@ -47,8 +47,9 @@ void add_order_options(CLI::App& app, order_request& o) {
         std::uint64_t seed = 0;
         const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), seed);
         const bool whole = failure == std::errc() && rest == text.data() + text.size();
-        return whole ? "" : fmt::format("{} is not a whole number from 0 to 2^64 - 1", text);
+        return whole ? "" : fmt::format("'{}' is not a whole number from 0 to 2^64 - 1", text);
       })
+      ->type_name("N")
       ->capture_default_str();
 }
 
@@ -92,7 +93,7 @@ permutation read_permutation(const context& ctx, const std::string& file, index_
 }
 
 void check_permutation_name(const std::string& file) {
-  if (!file.ends_with(".gz") && !file.ends_with(".zst")) return;
+  if (!file.ends_with(".gz") && !file.ends_with(".zst") && !file.ends_with(".xz")) return;
   throw error(status::invalid_argument, fmt::format("--save-permutation {}: orders are plain text", file));
 }
 
@@ -117,16 +118,16 @@ json to_json(const order_quality& q) {
                 field("sectors_per_nonzero", by_lanes(q.sectors)), field("lines_per_nonzero", by_lanes(q.lines)));
 }
 
-void print_quality(const order_quality& before, const std::optional<order_quality>& after) {
+void add_quality(page& to, const order_quality& before, const std::optional<order_quality>& after) {
   const auto of = [&](auto get) { return after ? std::optional(get(*after)) : std::optional<decltype(get(before))>(); };
-  const auto line = [&](const char* label, double(order_quality::*const v)[3]) {
+  const auto add = [&](const char* label, double(order_quality::*const v)[3]) {
     const auto at = [&](int i) { return pair((before.*v)[i], of([&](const order_quality& q) { return (q.*v)[i]; })); };
-    put("  {:<13} of x per nonzero: thread per row {}, 8 lanes {}, warp {}\n", label, at(0), at(1), at(2));
+    to.fact(label, fmt::format("of x per nonzero: thread per row {}, 8 lanes {}, warp {}", at(0), at(1), at(2)));
   };
-  put("  bandwidth     {}\n", whole(before.bandwidth, of([](const order_quality& q) { return q.bandwidth; })));
-  put("  profile       {}\n", whole(before.profile, of([](const order_quality& q) { return q.profile; })));
-  line("sectors", &order_quality::sectors);
-  line("lines", &order_quality::lines);
+  to.fact("bandwidth", whole(before.bandwidth, of([](const order_quality& q) { return q.bandwidth; })));
+  to.fact("profile", whole(before.profile, of([](const order_quality& q) { return q.profile; })));
+  add("sectors", &order_quality::sectors);
+  add("lines", &order_quality::lines);
 }
 
 }  // namespace tulle::cli

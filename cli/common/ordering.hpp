@@ -5,6 +5,7 @@
 #include <tulle/reorder/orderings.hpp>
 
 #include "matrix.hpp"
+#include "page.hpp"
 
 namespace CLI {
 class App;
@@ -46,7 +47,7 @@ void check_permutation_name(const std::string& file);
 void write_permutation(const std::string& file, const permutation& p);
 
 json to_json(const order_quality& q);
-/// Lines of text: bandwidth, profile, sectors and lines; with `after` each as "before -> after".
-void print_quality(const order_quality& before, const std::optional<order_quality>& after);
+/// Facts: bandwidth, profile, sectors and lines; with `after` each as "before -> after".
+void add_quality(page& to, const order_quality& before, const std::optional<order_quality>& after);
 
 }  // namespace tulle::cli

@@ -1,18 +1,17 @@
 #include "output.hpp"
 
-#include <fmt/color.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
-#include <cstdlib>
 
 namespace tulle::cli {
 namespace {
 
 int lost = 0;
+loudness loud = loudness::normal;
 
 /// The length of the control character that `text` begins with, in UTF-8, or 0: also U+0080 to U+009F, where a terminal
 /// finds the 8-bit forms of escape sequences.
@@ -44,11 +43,7 @@ void put_raw(std::FILE* stream, std::string_view text) noexcept {
 }
 
 void put_styled(std::FILE* stream, look style, std::string_view text) {
-  const char* no_color = std::getenv("NO_COLOR");
-  if (!is_terminal(stream) || (no_color != nullptr && *no_color != '\0')) return put_raw(stream, text);
-  const auto as = style == look::bold ? fmt::text_style(fmt::emphasis::bold)
-                                      : fmt::fg(style == look::red ? fmt::terminal_color::red : fmt::terminal_color::green);
-  put_raw(stream, fmt::format(as, "{}", text));
+  put_raw(stream, styled(text, style, has_color(stream)));
 }
 
 int lost_output() noexcept {
@@ -78,19 +73,19 @@ json number(double v) {
   return v;
 }
 
-void note(std::string_view text) { put_raw(stderr, fmt::format("tulle: {}\n", printable(text))); }
+void set_loudness(loudness how) noexcept { loud = how; }
 
-std::string human_bytes(double bytes) {
-  constexpr std::array units{"B", "kB", "MB", "GB", "TB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1000 && unit + 1 < units.size(); ++unit) bytes /= 1000;
-  return unit == 0 ? fmt::format("{:.0f} B", bytes) : fmt::format("{:.3g} {}", bytes, units[unit]);
+void complain(std::string_view text) { put_raw(stderr, fmt::format("tulle: {}\n", printable(text))); }
+
+void note(std::string_view text) {
+  if (loud != loudness::quiet) complain(text);
 }
 
-void print_verdict(bool right, std::string_view text) {
-  put_styled(stdout, right ? look::green : look::red, fmt::format("  {:<13}", right ? "verified" : "WRONG"));
-  put(" {}\n", text);
+void detail(std::string_view text) {
+  if (loud == loudness::verbose) complain(text);
 }
+
+bool shows_progress() noexcept { return loud != loudness::quiet && is_terminal(stderr); }
 
 bool is_terminal(std::FILE* stream) noexcept { return isatty(fileno(stream)) == 1; }
 

@@ -15,6 +15,9 @@
 #include <string_view>
 #include <utility>
 
+#include "color.hpp"
+#include "quantity.hpp"
+
 namespace tulle::cli {
 
 using json = nlohmann::ordered_json;
@@ -31,8 +34,7 @@ json object(Fields&&... fields) {
 }
 /// Prints text as it is.
 void put_raw(std::FILE* stream, std::string_view text) noexcept;
-enum class look { bold, red, green };
-/// The same in colour or bold, where `stream` is a terminal and NO_COLOR is unset.
+/// The same in colour or bold, where `stream` has that.
 void put_styled(std::FILE* stream, look style, std::string_view text);
 /// Formats and prints text to stdout; control characters other than ends of lines become \x1b and the like.
 template <class... Arguments>
@@ -73,13 +75,17 @@ json nullable(const std::optional<T>& v) {
   return v ? json(*v) : json(nullptr);
 }
 
-/// A note of one line for a person, to stderr: "tulle: ...".
+/// How much goes to stderr beside errors, of -q and -v: nothing, notes, or details as well.
+enum class loudness { quiet, normal, verbose };
+void set_loudness(loudness how) noexcept;
+/// A note of one line for a person, to stderr: "tulle: ...". Nothing where quiet.
 void note(std::string_view text);
-/// "1.23 GB", "45.6 kB" (powers of 1000).
-std::string human_bytes(double bytes);
-/// The last line of a checked result: "verified" in green or "WRONG" in red, then the text.
-void print_verdict(bool right, std::string_view text);
-
+/// The same where verbose, and nothing otherwise.
+void detail(std::string_view text);
+/// The same however quiet: what went wrong.
+void complain(std::string_view text);
+/// Whether progress is shown: on a terminal, unless quiet.
+bool shows_progress() noexcept;
 bool is_terminal(std::FILE* stream) noexcept;
 
 }  // namespace tulle::cli

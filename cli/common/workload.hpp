@@ -29,7 +29,7 @@ struct workload {
     return transpose ? kernel_operation::spmv_transposed : kernel_operation::spmv;
   }
   /// Vector j of `rhs` vectors in contiguous storage.
-  template <class T>
+  template <class T>  // as it is stored
   [[nodiscard]] std::vector<T> vector_of(const std::vector<T>& all, index_t j) const {
     if (rhs == 1) return all;
     const std::size_t count = static_cast<std::size_t>(rhs), rows = all.size() / count, k = static_cast<std::size_t>(j);
@@ -80,22 +80,23 @@ struct spmv_problem {
 
 /// The numbers in a buffer.
 template <scalar T>
-std::vector<T> elements(const context& ctx, const buffer<std::byte>& from) {
-  std::vector<T> to(from.size() / sizeof(T));
+std::vector<stored<T>> elements(const context& ctx, const buffer<std::byte>& from) {
+  std::vector<stored<T>> to(from.size() / sizeof(T));
   copy_bytes(ctx, to.data(), memory_space::host, from.data(), from.space(), from.bytes());
   return to;
 }
 
 /// x and the initial y, and the check of the answer, where it is asked for. `a` is what multiplies, a CSR of the host
-/// with 64-bit offsets and values of the precision; the check looks at it again.
+/// with 64-bit offsets; the check looks at it again.
 void set_vectors(const context& ctx, const spmv_request& request, const run_options& o, const matrix_ref& a,
                  spmv_problem& p);
 
 /// Loads, computes the reference where the answer is to be verified, and copies to the backend.
 spmv_problem make_problem(const context& ctx, const spmv_request& request, const run_options& o);
 
-/// Random vector in [-1, 1) (i32: -8..8), the same on every machine.
+/// Random vector in [-1, 1), of complex numbers in both parts (integers: -8..8, booleans: every second true), the same
+/// on every machine.
 template <scalar T>
-std::vector<T> random_vector(std::size_t n, std::uint64_t seed);
+std::vector<stored<T>> random_vector(std::size_t n, std::uint64_t seed);
 
 }  // namespace tulle::cli

@@ -5,12 +5,14 @@
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/build_info.hpp>
 #include <tulle/core/context.hpp>
+#include <tulle/core/interruption.hpp>
 #include <tulle/core/memory_resource.hpp>
+#include <tulle/core/nearest_name.hpp>
 #include <tulle/core/peak_memory.hpp>
 #include <tulle/core/span.hpp>
 #include <tulle/core/status.hpp>
-#include <tulle/core/types.hpp>
 #include <tulle/core/stream.hpp>
+#include <tulle/core/types.hpp>
 #include <tulle/core/vector_ref.hpp>
 #include <tulle/formats/block_pattern.hpp>
 #include <tulle/formats/convert.hpp>
@@ -25,6 +27,7 @@
 #include <tulle/ops/kernels.hpp>
 #include <tulle/ops/linear_operator.hpp>
 #include <tulle/ops/matrix.hpp>
+#include <tulle/ops/once.hpp>
 #include <tulle/ops/permutation.hpp>
 #include <tulle/ops/sddmm.hpp>
 #include <tulle/ops/spgemm.hpp>

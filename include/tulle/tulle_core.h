@@ -89,12 +89,21 @@ void tulle_buffer_destroy(tulle_buffer* buffer);
 
 /* ---- Matrices in compressed sparse rows ---- */
 
-/** Of values: TULLE_F32, TULLE_F64 or TULLE_I32. */
+/** Of values. TULLE_C64 and TULLE_C128 are complex numbers, the real part before the imaginary one (C's float _Complex,
+ * double _Complex). TULLE_I64 wraps modulo 2^64 as TULLE_I32 modulo 2^32. TULLE_BOOL is one byte, 0 or 1, whose sum is
+ * "or" and whose product is "and"; any other byte than 0 counts as 1. The last four have y = alpha A x + beta y,
+ * several right-hand sides, C = alpha A B + beta D, transposes, sums, orders, conversions and files; what lacks them
+ * (kernels that store values otherwise, masks, blocks, dot products, solvers) refuses them by name. alpha and
+ * beta are real numbers for all types. */
 typedef int32_t tulle_scalar_type;
 enum {
-  TULLE_F32 = 0, /**< float */
-  TULLE_F64 = 1, /**< double */
-  TULLE_I32 = 2  /**< int32_t */
+  TULLE_F32 = 0,  /**< float */
+  TULLE_F64 = 1,  /**< double */
+  TULLE_I32 = 2,  /**< int32_t */
+  TULLE_I64 = 3,  /**< int64_t */
+  TULLE_C64 = 4,  /**< two float */
+  TULLE_C128 = 5, /**< two double */
+  TULLE_BOOL = 6  /**< a byte */
 };
 
 /** Of positions among the nonzeros: TULLE_OFFSET_I32, or TULLE_OFFSET_I64 where there may be 2^31 of them. */
@@ -133,7 +142,8 @@ tulle_status tulle_csr_borrow(const tulle_context* context, const tulle_csr_arra
  * plan that is made of the matrix looks at them, unless its effort is TULLE_EFFORT_NONE. */
 tulle_status tulle_csr_borrow_trusted(const tulle_context* context, const tulle_csr_arrays* arrays,
                                       tulle_csr** matrix);
-/** A Matrix Market file (.mtx, .mtx.gz, .mtx.zst) as a CSR with 64-bit offsets in the context's memory. */
+/** A Matrix Market file (.mtx, .mtx.gz, .mtx.zst, .mtx.xz) as a CSR with 64-bit offsets in the context's memory.
+ * UNSUPPORTED for complex values as real ones, and for TULLE_BOOL. */
 tulle_status tulle_csr_read_matrix_market(const tulle_context* context, const char* path, tulle_scalar_type scalar_type,
                                           tulle_csr** matrix);
 /** What the matrix holds, always with index_base 0. The pointers are the matrix's own. */
@@ -292,8 +302,9 @@ typedef struct tulle_csr_statistics {
 tulle_status tulle_csr_get_statistics(const tulle_context* context, const tulle_csr* matrix,
                                       tulle_csr_statistics* statistics);
 
-/** Coordinate format, shortest digits that read back to the same number; names that end in .gz or .zst are compressed.
- * symmetric = 1 writes the lower triangle, and INVALID_ARGUMENT where the matrix is not symmetric. */
+/** Coordinate format, shortest digits that read back to the same number; names that end in .gz, .zst or .xz are
+ * compressed. symmetric = 1 writes the lower triangle, and INVALID_ARGUMENT where the matrix is not symmetric (a complex
+ * one: nor hermitian, which the file then says). */
 tulle_status tulle_csr_write_matrix_market(const tulle_context* context, const tulle_csr* matrix, const char* path,
                                            int32_t symmetric);
 
@@ -366,6 +377,7 @@ typedef struct tulle_spmv_options {
   int64_t columns; /**< right-hand sides that tulle_spmv_plan_apply_many will be given at once; any other number works
                       too. 0: not known */
   tulle_vector_order columns_order; /**< how they lie. On a GPU column-major ones cost memory for as many vectors */
+  int32_t conjugate; /**< 1: by the conjugates of A's values; with `transpose` by the conjugate transpose */
 } tulle_spmv_options;
 
 /** The same with options; NULL stands for the defaults. */
@@ -374,7 +386,8 @@ tulle_status tulle_spmv_plan_create_with(const tulle_context* context, const tul
 
 /** x has cols and y has rows elements of the matrix's scalar type (or the plan's vector_type), in the memory of the
  * plan's context; they must not overlap. beta = 0 overwrites y, NaN included. Queued on the context's stream: neither
- * allocates nor synchronises. For TULLE_I32 alpha and beta must be whole numbers of 32 bits. */
+ * allocates nor synchronises. alpha and beta must be whole numbers of 32 bits for TULLE_I32, of at most 2^53 for
+ * TULLE_I64, 0 or 1 for TULLE_BOOL. */
 tulle_status tulle_spmv_plan_apply(tulle_spmv_plan* plan, double alpha, const void* x, int64_t x_size, double beta,
                                    void* y, int64_t y_size);
 

@@ -29,9 +29,10 @@ typedef struct tulle_spgemm_options {
 } tulle_spgemm_options;
 
 /** What is learnt about the product: made once, for as many sets of numbers as wanted. `options` may be NULL. All
- * matrices hold the same scalar type; sums of TULLE_I32 are taken modulo 2^32, and alpha and beta must be whole numbers
- * of 32 bits. Those on the host are copied when the context is a CUDA one. INVALID_DIMENSIONS where they do not fit
- * each other, UNSUPPORTED where the kernel named cannot do it. */
+ * matrices hold the same scalar type; sums of TULLE_I32 are taken modulo 2^32. alpha and beta as in
+ * tulle_spmv_plan_apply. A mask, and any kernel but the one that is chosen, is UNSUPPORTED for complex numbers,
+ * TULLE_I64 and TULLE_BOOL. Those on the host are copied when the context is a CUDA one. INVALID_DIMENSIONS where they
+ * do not fit each other, UNSUPPORTED where the kernel named cannot do it. */
 tulle_status tulle_spgemm_plan_create(const tulle_context* context, const tulle_csr* a, const tulle_csr* b,
                                       const tulle_spgemm_options* options, tulle_spgemm_plan** plan);
 /** Counts the entries of C. The calls below do that where it was not done. */

@@ -57,7 +57,8 @@ scalar_type value_type_of(const array& a, const char* name) {
   for (const value_type& t : value_types) {
     if (t.kind == a.kind && t.bytes == a.bytes) return t.type;
   }
-  const std::string type = std::string(1, a.kind) + std::to_string(a.bytes);
+  std::string type = std::to_string(a.bytes);
+  type.insert(type.begin(), a.kind);
   throw nb::type_error((std::string(name) + " has values of type " + type + ", which tulle does not take").c_str());
 }
 

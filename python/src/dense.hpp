@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <tulle/core/vector_ref.hpp>
 
@@ -15,7 +17,17 @@ inline PyArrayObject* numpy_array(nb::handle a) { return reinterpret_cast<PyArra
 inline bool is_plain(nb::handle a, int number) {
   if (!PyArray_CheckExact(a.ptr())) return false;
   PyArrayObject* const x = numpy_array(a);
-  return PyArray_TYPE(x) == number && PyArray_ISALIGNED(x) && PyArray_ISNOTSWAPPED(x);
+  return known_number(PyArray_TYPE(x)) == number && PyArray_ISALIGNED(x) && PyArray_ISNOTSWAPPED(x);
+}
+
+/// Dimensions that tulle has; SciPy's may be larger.
+inline bool is_extent(std::int64_t n) { return n >= 0 && n <= std::numeric_limits<index_t>::max(); }
+
+/// Contiguous and in this machine's order.
+inline bool is_row_of_numbers(nb::handle a) {
+  if (!PyArray_CheckExact(a.ptr())) return false;
+  PyArrayObject* const x = numpy_array(a);
+  return PyArray_IS_C_CONTIGUOUS(x) && PyArray_ISALIGNED(x) && PyArray_ISNOTSWAPPED(x);
 }
 
 /// A distance between elements in elements; 0 where it is none that tulle reads.

@@ -3,9 +3,11 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
+#include <array>
 #include <limits>
 #include <map>
 #include <tulle/core/status.hpp>
+#include <tulle/formats/validate.hpp>
 #include <tulle/ops/matrix.hpp>
 
 #include "bind.hpp"
@@ -127,7 +129,47 @@ nb::object narrow(const nb::object& indices) {
   return made;
 }
 
+/// Of a CSR, in host or device memory.
+void require_structure(const matrix_ref& a, const char* what) {
+  const context& ctx = context_for(a);
+  const validation found = a.types.offset == offset_type::i64 ? validate(ctx, a.as<double, std::int64_t>())
+                                                              : validate(ctx, a.as<double, std::int32_t>());
+  if (!found.ok()) throw error(status::invalid_structure, what + found.message());
+}
+
 }  // namespace
+
+const matrix_ref& checked(const matrix& m) {
+  matrix_ref a = m.ref;
+  a.format = matrix_format::csr;
+  switch (m.ref.format) {
+    case matrix_format::csc:
+      std::swap(a.rows, a.cols);
+      require_structure(a, "of the transpose, ");
+      break;
+    case matrix_format::bsr:
+      a.rows /= a.block;
+      a.cols /= a.block;
+      a.nnz = a.stored;
+      require_structure(a, "of the blocks, ");
+      break;
+    case matrix_format::coo: {
+      if (a.space != memory_space::host) break;  // the conversion looks at them
+      const std::array<std::int64_t, 2> one_row{0, a.nnz};
+      a.types.offset = offset_type::i64;
+      a.rowptr = one_row.data();
+      a.rows = 1;
+      require_structure(a, "of the column indices, ");
+      a.cols = m.ref.rows;
+      a.colind = m.ref.rowind;
+      require_structure(a, "of the row indices, ");
+      break;
+    }
+    default:
+      require_structure(a, "");
+  }
+  return m.ref;
+}
 
 const context& context_for(memory_space space, int device) {
   thread_local std::map<int, context> contexts;

@@ -12,6 +12,9 @@ struct matrix {
   matrix_ref ref;
 };
 
+/// The matrix, whose offsets ascend and whose indices are in range: for operations that trust these. Throws INVALID_STRUCTURE.
+const matrix_ref& checked(const matrix& m);
+
 /// Where work on this matrix runs: on the device that it is on, else on the CPU with as many threads as OpenMP would use.
 /// One context for each thread and device.
 const context& context_for(memory_space space, int device);

@@ -20,6 +20,7 @@ NB_MODULE(_tulle, m) {
   bind_operator(m);
   bind_products(m);
   bind_scipy(m);
+  bind_scipy_formats(m);
   bind_system(m);
   bind_files(m);
   bind_solvers(m);

@@ -4,7 +4,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
-#include <mutex>
 #include <tulle/ops/matrix.hpp>
 #include <tulle/ops/spmv.hpp>
 #include <tulle/reorder/orderings.hpp>
@@ -12,6 +11,7 @@
 #include "bind.hpp"
 #include "dense.hpp"
 #include "matrix.hpp"
+#include "work.hpp"
 
 namespace tulle::python {
 namespace {
@@ -28,31 +28,39 @@ E choice(std::string_view given, const char* what, std::initializer_list<E> all)
 
 class py_operator {
  public:
-  py_operator(const matrix& a, std::string kernel, std::string_view effort, bool transpose, std::string_view reorder,
-              std::string_view method, index_t columns, double tolerance, int threads)
+  py_operator(const matrix& a, std::string kernel, std::string_view effort, bool transpose, bool conjugate,
+              std::string_view reorder, std::string_view method, index_t columns, double tolerance, int threads,
+              bool plain)
       : ctx_(threads > 0 && a.ref.space == memory_space::host ? context::cpu(threads) : own_context(a.ref)), a_(a.ref) {
     options_.kernel = std::move(kernel);
     options_.effort = choice(effort, "effort", {spmv_effort::none, spmv_effort::standard, spmv_effort::max});
     options_.transpose = transpose;
+    options_.conjugate = conjugate;
     options_.reorder = choice(reorder, "reorder", {spmv_reorder::never, spmv_reorder::automatic, spmv_reorder::always});
     if (!method.empty()) options_.reorder_method = ordering_named(method);
     options_.columns = columns;
     options_.values.tolerance = tolerance;
-    const nb::gil_scoped_release released;
+    const long_work at_work;
     plan_.emplace(ctx_, a_, options_);
     shape_ = plan_->dimensions();
     type_ = plan_->vector_type();
     number_ = type_of(type_).number;
+    plain_ = plain;
     takes_many_ = plan_->can(operation::apply_many);
   }
 
   /// y = A x in a new array of NumPy, or nothing where x is not an array that can be read as it is.
   [[nodiscard]] nb::object multiply(nb::handle x) const {
-    if (on_device() || !PyArray_CheckExact(x.ptr())) return {};
+    if (!plain_ || on_device() || !PyArray_CheckExact(x.ptr())) return {};
+    return multiply_as_computed(x);
+  }
+
+  /// The same for x of the type that the plan computes in, which may stand for another one of the caller's.
+  [[nodiscard]] nb::object multiply_as_computed(nb::handle x) const {
     PyArrayObject* const from = numpy_array(x);
     if (!is_plain(x, number_)) return multiply_wider(x);
     if (PyArray_NDIM(from) == 1) return multiply_one(*plan_, from, type_, number_);
-    if (PyArray_NDIM(from) == 2) return multiply_many(from);
+    if (PyArray_NDIM(from) == 2) return multiply_many(const_cast<py_operator*>(this)->for_many(), from, type_, number_);
     return {};
   }
 
@@ -107,6 +115,7 @@ class py_operator {
         plan_->update_values();
         if (wide_) wide_->update_values();
         if (many_) update_many(const_vector_ref(a_.types.value, a_.values, values_count(), a_.space, a_.device));
+        ctx_.synchronize();  // products come on other streams
       });
       return;
     }
@@ -123,21 +132,30 @@ class py_operator {
       plan_->update_values(numbers);
       if (wide_) wide_->update_values(numbers);
       if (many_) update_many(numbers);
+      ctx_.synchronize();
       data_ = kept;  // lent until the next ones
       a_.values = values.data;
     });
   }
 
   void autotune() {
-    locked([&] { plan_->autotune(); });
+    const long_work at_work;
+    const std::scoped_lock lock(mutex_);
+    plan_->autotune();
     takes_many_ = plan_->can(operation::apply_many);
   }
 
-  [[nodiscard]] const any_spmv_plan& plan() const { return *plan_; }
-  [[nodiscard]] std::string explain() const {
-    const std::scoped_lock lock(*mutex_);
-    return plan_->explain();
+  /// What f(plan) says, between two calls.
+  template <class F>
+  [[nodiscard]] auto ask(const F& f) const {
+    const nb::gil_scoped_release released;
+    const std::scoped_lock lock(mutex_);
+    return f(*plan_);
   }
+  [[nodiscard]] std::string explain() const {
+    return ask([](const any_spmv_plan& plan) { return plan.explain(); });
+  }
+  [[nodiscard]] std::string value_type() const { return std::string(name(type_)); }
   [[nodiscard]] nb::tuple dimensions() const { return nb::make_tuple(shape_.rows, shape_.cols); }
   [[nodiscard]] bool on_device() const noexcept { return a_.space == memory_space::device; }
 
@@ -150,7 +168,7 @@ class py_operator {
   template <class F>
   void locked(const F& f) const {
     const nb::gil_scoped_release released;
-    const std::scoped_lock lock(*mutex_);
+    const std::scoped_lock lock(mutex_);
     f();
   }
 
@@ -166,27 +184,29 @@ class py_operator {
     return made;
   }
 
-  nb::object multiply_many(PyArrayObject* from) const {
-    const auto x = as_multivector(from, type_);
+  nb::object multiply_many(const any_spmv_plan& plan, PyArrayObject* from, scalar_type type, int number) const {
+    const auto x = as_multivector(from, type);
     if (!x) return {};
-    nb::object made = empty_like_rows(*x, number_, shape_.rows);
-    const auto y = as_multivector(numpy_array(made), type_);
+    nb::object made = empty_like_rows(*x, number, shape_.rows);
+    const auto y = as_multivector(numpy_array(made), type);
     if (x->count == 0 || !y) return made;
-    const any_spmv_plan& plan = const_cast<py_operator*>(this)->for_many();
     locked([&] { plan.apply_many(1, *x, 0, *y); });
     return made;
   }
 
   /// f32 values between f64 vectors, by a plan of its own that is made when it is first wanted.
   nb::object multiply_wider(nb::handle x) const {
-    if (type_ != scalar_type::f32 || !is_plain(x, NPY_DOUBLE) || PyArray_NDIM(numpy_array(x)) != 1) return {};
+    const int dimensions = is_plain(x, NPY_DOUBLE) ? PyArray_NDIM(numpy_array(x)) : 0;
+    if (type_ != scalar_type::f32 || (dimensions != 1 && dimensions != 2)) return {};
     locked([&] {
       if (wide_) return;
       spmv_options options = options_;
       options.vector_type = scalar_type::f64;
       wide_.emplace(ctx_, a_, options);
     });
-    return multiply_one(*wide_, numpy_array(x), scalar_type::f64, NPY_DOUBLE);
+    if (dimensions == 1) return multiply_one(*wide_, numpy_array(x), scalar_type::f64, NPY_DOUBLE);
+    if (!wide_->can(operation::apply_many)) return {};
+    return multiply_many(*wide_, numpy_array(x), scalar_type::f64, NPY_DOUBLE);
   }
 
   /// Blocks that stay blocks take one vector at a time: several go by a CSR.
@@ -219,11 +239,12 @@ class py_operator {
   std::optional<any_spmv_plan> plan_;
   mutable std::optional<any_spmv_plan> wide_;
   std::optional<any_spmv_plan> many_;
-  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  mutable plan_lock mutex_;
   shape shape_;
   scalar_type type_ = scalar_type::f64;
   int number_ = NPY_DOUBLE;
-  bool takes_many_ = true;
+  bool plain_ = true;  // results are of the type that the plan computes in
+  std::atomic<bool> takes_many_ = true;
 };
 
 /// What the fast way does not take goes to the class of Python.
@@ -232,36 +253,46 @@ nb::object matmul(nb::pointer_and_handle<py_operator> self, nb::handle x) {
   return self.h.attr("_matmul_any")(x);
 }
 
+template <class F>
+auto asking(const F& f) {
+  return [f](const py_operator& a) { return a.ask(f); };
+}
+
 }  // namespace
 
 void bind_operator(nb::module_& m) {
   nb::class_<py_operator>(m, "Operator", nb::dynamic_attr(), nb::is_weak_referenceable())
-      .def(nb::init<const matrix&, std::string, std::string_view, bool, std::string_view, std::string_view, index_t, double, int>(),
+      .def(nb::init<const matrix&, std::string, std::string_view, bool, bool, std::string_view, std::string_view,
+                    index_t, double, int, bool>(),
            nb::arg("matrix"), nb::arg("kernel") = "", nb::arg("effort") = "standard", nb::arg("transpose") = false,
-           nb::arg("reorder") = "never", nb::arg("reorder_method") = "", nb::arg("columns") = 0, nb::arg("tolerance") = 0.0,
-           nb::arg("threads") = 0)
-      .def("__matmul__", &matmul, nb::arg("x").none())
-      .def("matvec", &matmul, nb::arg("x").none(), "A @ x for a vector; what solvers of SciPy and CuPy call.")
-      .def("matmat", &matmul, nb::arg("x").none(), "A @ X for several vectors side by side.")
-      .def("dot", &matmul, nb::arg("x").none())
-      .def("__call__", &matmul, nb::arg("x").none())
-      .def("_multiply", [](const py_operator& a, nb::handle x) {
-        nb::object y = a.multiply(x);
-        return y.is_valid() ? y : nb::none();
-      })
+           nb::arg("conjugate") = false, nb::arg("reorder") = "never", nb::arg("reorder_method") = "",
+           nb::arg("columns") = 0, nb::arg("tolerance") = 0.0, nb::arg("threads") = 0, nb::arg("plain") = true)
+      .def("__matmul__", &matmul, nb::arg("x").none(), nb::sig("def __matmul__(self, x: typing.Any) -> typing.Any"))
+      .def("matvec", &matmul, nb::arg("x").none(), nb::sig("def matvec(self, x: typing.Any) -> typing.Any"),
+           "A @ x for a vector; what solvers of SciPy and CuPy call.")
+      .def("matmat", &matmul, nb::arg("x").none(), nb::sig("def matmat(self, x: typing.Any) -> typing.Any"),
+           "A @ X for several vectors side by side.")
+      .def("dot", &matmul, nb::arg("x").none(), nb::sig("def dot(self, x: typing.Any) -> typing.Any"))
+      .def("__call__", &matmul, nb::arg("x").none(), nb::sig("def __call__(self, x: typing.Any) -> typing.Any"))
+      .def("_multiply",
+           [](const py_operator& a, nb::handle x) {
+             nb::object y = a.multiply_as_computed(x);
+             return y.is_valid() ? y : nb::none();
+           })
       .def("_apply", &py_operator::apply, nb::arg("alpha"), nb::arg("x"), nb::arg("beta"), nb::arg("y"))
       .def("_apply_device", &py_operator::apply_device)
       .def("_update", &py_operator::update, nb::arg("data").none())
       .def("_autotune", &py_operator::autotune)
       .def("explain", &py_operator::explain, "One sentence: the kernel, and why.")
-      .def_prop_ro("kernel", [](const py_operator& a) { return std::string(a.plan().kernel()); }, "The kernel's name.")
-      .def_prop_ro("shape", &py_operator::dimensions, "(rows, columns)")
-      .def_prop_ro("value_type", [](const py_operator& a) { return std::string(name(a.plan().vector_type())); })
-      .def_prop_ro("plan_seconds", [](const py_operator& a) { return a.plan().plan_microseconds() * 1e-6; },
+      .def_prop_ro("kernel", asking([](const any_spmv_plan& plan) { return std::string(plan.kernel()); }), "The kernel's name.")
+      .def_prop_ro("shape", &py_operator::dimensions, nb::for_getter(nb::sig("def shape(self) -> tuple[int, int]")),
+                   "(rows, columns)")
+      .def_prop_ro("value_type", &py_operator::value_type)
+      .def_prop_ro("plan_seconds", asking([](const any_spmv_plan& plan) { return plan.plan_microseconds() * 1e-6; }),
                    "What planning took, in seconds.")
-      .def_prop_ro("workspace_bytes", [](const py_operator& a) { return a.plan().workspace_bytes(); },
+      .def_prop_ro("workspace_bytes", asking([](const any_spmv_plan& plan) { return plan.workspace_bytes(); }),
                    "Bytes that the plan owns beside the arrays it was given.")
-      .def_prop_ro("matrix_bytes", [](const py_operator& a) { return a.plan().matrix_bytes(); },
+      .def_prop_ro("matrix_bytes", asking([](const any_spmv_plan& plan) { return plan.matrix_bytes(); }),
                    "Bytes of the matrix that one product reads.");
 }
 

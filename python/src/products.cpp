@@ -2,12 +2,12 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include <mutex>
 #include <optional>
 #include <tulle/ops/spgemm.hpp>
 
 #include "bind.hpp"
 #include "matrix.hpp"
+#include "work.hpp"
 
 namespace tulle::python {
 namespace {
@@ -23,7 +23,7 @@ spgemm_options options_of(std::size_t memory_limit, std::string kernel) {
 }
 
 matrix multiply(const matrix& a, const matrix& b, const matrix* mask, std::size_t memory_limit, std::string kernel) {
-  const nb::gil_scoped_release released;
+  const long_work at_work;
   const context& ctx = context_for(a.ref);
   const spgemm_options options = options_of(memory_limit, std::move(kernel));
   matrix c{mask == nullptr ? spgemm(ctx, a.ref, b.ref, options) : spgemm_masked(ctx, a.ref, b.ref, mask->ref, options)};
@@ -32,7 +32,7 @@ matrix multiply(const matrix& a, const matrix& b, const matrix* mask, std::size_
 }
 
 matrix multiply_three(const matrix& r, const matrix& a, const matrix& p, std::size_t memory_limit) {
-  const nb::gil_scoped_release released;
+  const long_work at_work;
   const context& ctx = context_for(a.ref);
   matrix c{triple_product(ctx, r.ref, a.ref, p.ref, options_of(memory_limit, {}))};
   ctx.synchronize();
@@ -46,13 +46,13 @@ class product_plan {
       : ctx_(a.ref.space == memory_space::host ? context::cpu() : context::cuda(std::max(a.ref.device, 0))),
         a_(a.ref),
         b_(b.ref) {
-    const nb::gil_scoped_release released;
+    const long_work at_work;
     plan_.emplace(ctx_, a_, b_, options_of(memory_limit, std::move(kernel)), spgemm_terms{.mask = optional_ref(mask)});
   }
 
   matrix multiply() {
-    const nb::gil_scoped_release released;
-    const std::scoped_lock lock(*mutex_);
+    const long_work at_work;
+    const std::scoped_lock lock(mutex_);
     matrix c{plan_->multiply()};
     ctx_.synchronize();
     return c;
@@ -60,8 +60,8 @@ class product_plan {
 
   /// The values of C anew, where it is.
   void numeric(const matrix& c) {
-    const nb::gil_scoped_release released;
-    const std::scoped_lock lock(*mutex_);
+    const long_work at_work;
+    const std::scoped_lock lock(mutex_);
     plan_->numeric(c.ref);
     ctx_.synchronize();
   }
@@ -71,12 +71,16 @@ class product_plan {
     const const_vector_ref x = values_of(of_a, a_, "a"), y = values_of(of_b, b_, "b");
     auto kept = keep(nb::make_tuple(a, b));
     const nb::gil_scoped_release released;
-    const std::scoped_lock lock(*mutex_);
+    const std::scoped_lock lock(mutex_);
     plan_->update_values(x, y);
     data_ = std::move(kept);
   }
 
-  [[nodiscard]] std::string explain() const { return plan_->explain(); }
+  [[nodiscard]] std::string explain() const {
+    const nb::gil_scoped_release released;
+    const std::scoped_lock lock(mutex_);
+    return plan_->explain();
+  }
   [[nodiscard]] std::string kernel() const { return std::string(plan_->kernel()); }
   [[nodiscard]] nb::tuple dimensions() const {
     return nb::make_tuple(plan_->dimensions().rows, plan_->dimensions().cols);
@@ -93,7 +97,7 @@ class product_plan {
   matrix_ref a_, b_;
   std::shared_ptr<const void> data_;
   std::optional<any_spgemm_plan> plan_;
-  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  mutable plan_lock mutex_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "bind.hpp"
 #include "matrix.hpp"
+#include "work.hpp"
 
 namespace tulle::python {
 namespace {
@@ -26,9 +27,9 @@ nb::object find_order(const matrix& a, std::string_view method, index_t part_row
   const context& ctx = context_for(a.ref);
   permutation p(ctx);
   {
-    const nb::gil_scoped_release released;
-    p = method == "match_diagonal" ? match_diagonal(ctx, a.ref)
-                                   : order(ctx, a.ref, ordering_named(method),
+    const long_work at_work;
+    p = method == "match_diagonal" ? match_diagonal(ctx, checked(a))
+                                   : order(ctx, checked(a), ordering_named(method),
                                            {.part_rows = part_rows, .window = window, .seed = seed});
   }
   return numbers_of(p);
@@ -37,11 +38,11 @@ nb::object find_order(const matrix& a, std::string_view method, index_t part_row
 matrix permuted(const matrix& a, const nb::object& order, std::string_view what) {
   const array numbers = array_of(order, "order");
   if (numbers.kind != 'i' || numbers.bytes != 4) throw nb::type_error("order must be of type int32");
-  const nb::gil_scoped_release released;
+  const long_work at_work;
   const context& ctx = context_for(a.ref);
   const permutation_ref given(offset_type::i32, numbers.data, numbers.size, numbers.space);
   const permutation p(ctx, given);
-  matrix made{what == "rows" ? permute_rows(ctx, a.ref, p) : permute_symmetric(ctx, a.ref, p)};
+  matrix made{what == "rows" ? permute_rows(ctx, checked(a), p) : permute_symmetric(ctx, checked(a), p)};
   ctx.synchronize();
   return made;
 }
@@ -49,8 +50,8 @@ matrix permuted(const matrix& a, const nb::object& order, std::string_view what)
 nb::dict quality(const matrix& a) {
   order_quality q;
   {
-    const nb::gil_scoped_release released;
-    q = measure_order(context_for(a.ref), a.ref);
+    const long_work at_work;
+    q = measure_order(context_for(a.ref), checked(a));
   }
   nb::dict d;
   d["bandwidth"] = q.bandwidth;

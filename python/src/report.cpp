@@ -22,7 +22,7 @@ nb::dict describe(const matrix& m) {
   {
     const nb::gil_scoped_release released;
     const context& ctx = context_for(m.ref);
-    s = statistics_of(ctx, to_csr(ctx, m.ref));
+    s = statistics_of(ctx, to_csr(ctx, checked(m)));
   }
   nb::dict d;
   d["rows"] = s.rows;

@@ -3,7 +3,6 @@
 #include <nanobind/stl/string_view.h>
 
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <tulle/core/status.hpp>
 #include <tulle/reorder/orderings.hpp>
@@ -12,6 +11,7 @@
 
 #include "bind.hpp"
 #include "matrix.hpp"
+#include "work.hpp"
 
 namespace tulle::python {
 namespace {
@@ -100,7 +100,7 @@ class py_solver {
         type_(a.ref.types.value) {
     Options options = given;
     options.progress = [this](int iterations, double residual) { watch_(iterations, residual); };
-    const nb::gil_scoped_release released;
+    const long_work at_work;
     const auto begin = clock::now();
     solver_.emplace(ctx_, a.ref, options);
     setup_seconds_ = std::chrono::duration<double>(clock::now() - begin).count();
@@ -118,7 +118,7 @@ class py_solver {
     double seconds = 0;
     {
       const nb::gil_scoped_release released;
-      const std::scoped_lock lock(*mutex_);
+      const std::scoped_lock lock(mutex_);
       watch_.begin(callback);
       const auto begin = clock::now();
       end = solver_->solve(rhs, solution);
@@ -136,7 +136,7 @@ class py_solver {
     }
     auto kept = keep(data);
     const nb::gil_scoped_release released;
-    const std::scoped_lock lock(*mutex_);
+    const std::scoped_lock lock(mutex_);
     solver_->update_values({type_, values.data, values_, values.space,
                             values.space == memory_space::device ? ctx_.device() : -1});
     data_ = std::move(kept);
@@ -173,7 +173,7 @@ class py_solver {
   std::shared_ptr<const void> data_;
   std::optional<Solver> solver_;
   double setup_seconds_ = 0;
-  std::unique_ptr<std::mutex> mutex_ = std::make_unique<std::mutex>();
+  plan_lock mutex_;
 };
 
 template <class Solver, class Options>

@@ -56,7 +56,7 @@ def values(rng, shape, dtype):
 
 def sparse(rng, rows, cols, density=0.1, dtype="f8", format="csr"):
     mask = rng.random((rows, cols)) < density
-    mask[:: max(rows // 7, 1)] = False  # empty rows
+    mask[:: max(rows // 7, 3)] = False  # empty rows
     return sp.csr_array(np.where(mask, values(rng, (rows, cols), dtype), np.zeros((), dtype)).astype(dtype)).asformat(format)
 
 

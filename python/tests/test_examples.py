@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import runpy
 import subprocess
 import sys
@@ -30,3 +31,28 @@ def test_notebooks(tmp_path):
         code = "\n".join("".join(c["source"]) for c in made["cells"] if c["cell_type"] == "code")
         assert ast.dump(ast.parse(code)) == ast.dump(ast.parse(script.read_text()))
         assert made["cells"][0]["cell_type"] == "markdown"
+
+
+def snippets():
+    """The Python of docs/python.md, by heading."""
+    text = (ROOT / "docs" / "python.md").read_text()
+    for part in text.split("\n## ")[1:]:
+        code = re.findall(r"```python\n(.*?)```", part, re.DOTALL)
+        if code:
+            yield pytest.param("\n".join(code), id=part.split("\n")[0])
+
+
+@pytest.mark.parametrize("code", list(snippets()))
+def test_what_the_page_shows(code, tmp_path, monkeypatch):
+    """Each block by itself, with the names that those before it left."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    import tulle
+
+    monkeypatch.chdir(tmp_path)
+    a = sp.csr_array(sp.diags_array([-np.ones(99), 3 * np.ones(100), -np.ones(99)], offsets=[-1, 0, 1]))
+    names = dict(a=a, b=np.ones(100), p=sp.csr_array(np.kron(np.eye(10), np.ones((10, 1)))), x=np.ones(100), X=np.ones((100, 3)),
+                 np=np, sp=sp, tulle=tulle)
+    tulle.io.mmwrite("a.mtx.gz", a)
+    exec(compile(code, "docs/python.md", "exec"), names)

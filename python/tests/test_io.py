@@ -22,7 +22,8 @@ TEXTS = {
     "wide": "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 2 3000000000\n2 1 -4\n",
     "duplicates": "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 2 3\n1 2 0.5\n2 1 -4\n",
     "complex": "%%MatrixMarket matrix coordinate complex general\n2 2 2\n1 2 3 -1\n2 1 -4 2\n",
-    "hermitian": "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 3 0\n2 1 -4 2\n",
+    "hermitian": "%%MatrixMarket matrix coordinate complex hermitian\n3 3 4\n3 1 1 -1\n1 1 3 0\n2 1 -4 2\n2 1 1 1\n",
+    "complex skew": "%%MatrixMarket matrix coordinate complex skew-symmetric\n3 3 2\n3 2 -4 2\n2 1 1 5\n",
     "array": "%%MatrixMarket matrix array real general\n2 3\n1\n2\n3\n0\n5\n6\n",
     "array symmetric": "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n",
     "empty": "%%MatrixMarket matrix coordinate real general\n5 4 0\n",
@@ -40,6 +41,10 @@ def test_reads_what_scipy_reads(tmp_path, name):
     ours, theirs = tulle.io.mmread(file), scipy_io.mmread(file, spmatrix=True)
     assert type(ours) is type(theirs) and ours.dtype == theirs.dtype and ours.shape == theirs.shape
     np.testing.assert_array_equal(dense(ours), dense(theirs))
+    if sp.issparse(ours):  # entry by entry, in the order of the file
+        for of_ours, of_theirs in ((ours.row, theirs.row), (ours.col, theirs.col), (ours.data, theirs.data)):
+            assert of_ours.dtype == of_theirs.dtype
+            np.testing.assert_array_equal(of_ours, of_theirs)
     for source in (io.StringIO(TEXTS[name]), io.BytesIO(TEXTS[name].encode())):
         np.testing.assert_array_equal(dense(tulle.io.mmread(source)), dense(theirs))
 
@@ -56,6 +61,7 @@ def test_forms():
     assert isinstance(read(), sp.coo_matrix) and isinstance(read(spmatrix=False), sp.coo_array)
     assert isinstance(read(format="csr", spmatrix=False), sp.csr_array)
     assert read(format="csr").nnz == 4  # the stored 0 stays
+    assert read(format="csr").indices.dtype == read(format="csr").indptr.dtype == np.int32
     with pytest.raises(ValueError, match="format"):
         read(format="lil")
 

@@ -65,14 +65,29 @@ def test_doctor():
     assert "<table>" in facts._repr_html_()
 
 
+class Axes:
+    """Keeps what is drawn."""
+
+    def imshow(self, image, **options):
+        return image, options
+
+
 def test_spy(rng):
+    a = sp.random_array((1000, 500), density=0.01, rng=rng, format="csr")
+    image, options = tulle.spy(a, Axes(), pixels=100, alpha=0.5)
+    drawn = np.expm1(image)
+    assert drawn.shape == (100, 50) and round(drawn.sum()) == a.nnz
+    assert options["extent"] == (-0.5, 499.5, 999.5, -0.5) and options["alpha"] == 0.5
+    corner, _ = tulle.spy(sp.csr_array(([1.0], ([3], [0])), shape=(4, 4)), Axes())
+    assert np.argwhere(corner).tolist() == [[3, 0]]
+    with pytest.raises(TypeError):
+        tulle.spy(np.eye(3), Axes())
+
+
+def test_spy_on_matplotlib(rng):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     from matplotlib.figure import Figure
 
-    a = sp.random_array((1000, 500), density=0.01, rng=rng, format="csr")
-    image = tulle.spy(a, Figure().subplots(), pixels=100)
-    drawn = np.expm1(np.asarray(image.get_array()))
-    assert drawn.shape == (100, 50) and round(drawn.sum()) == a.nnz
-    with pytest.raises(TypeError):
-        tulle.spy(np.eye(3), Figure().subplots())
+    image = tulle.spy(sp.eye_array(50, format="csr"), Figure().subplots())
+    assert np.asarray(image.get_array()).shape == (50, 50)

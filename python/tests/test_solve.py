@@ -34,14 +34,21 @@ def norm(b):
 @pytest.mark.parametrize("precision", ["uniform", "mixed"])
 @pytest.mark.parametrize("preconditioner", ["none", "jacobi", "block_jacobi", "chebyshev"])
 def test_cg_reaches_what_was_asked_for(rng, preconditioner, precision):
-    if precision == "mixed" and preconditioner not in ("none", "jacobi"):
-        pytest.skip("mixed goes with none and jacobi")
     a = poisson(20)
     b = rng.uniform(-1, 1, a.shape[0])
     x, info = tulle.solve(a, b, preconditioner=preconditioner, precision=precision, rtol=1e-9)
     assert info.converged and 0 < info.iterations < 400
     assert true_residual(a, x, b) <= 1.01e-9 * norm(b)  # the residual itself is rounded
     assert info.residual <= 1e-9 * norm(b)
+
+
+def test_every_choice_by_name(rng):
+    a = sp.csr_array(poisson(20))
+    b = rng.uniform(-1, 1, 400)
+    x, info = tulle.solve(a, b, method="cg", preconditioner="block_jacobi", rtol=1e-9, reorder="auto", precision="mixed")
+    assert (info.status, info.converged, info.kernel in info.explanation) == ("SUCCESS", True, True)
+    assert info.iterations > 0 and len(info.history) > 0 and info.residual <= 1e-9 * norm(b)
+    assert "block_jacobi" in info.explanation and true_residual(a, x, b) <= 1.01e-9 * norm(b)
 
 
 @pytest.mark.parametrize("make", [sp.csr_array, sp.csc_array, sp.coo_array, lambda a: sp.bsr_array(a, blocksize=(4, 4))])

@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from typing import TYPE_CHECKING
 
 
 def _devices():
@@ -36,4 +37,9 @@ def _load():
     return _tulle, why
 
 
-core, why_no_cuda = _load()
+if TYPE_CHECKING:
+    from . import _tulle as core
+
+    why_no_cuda: str
+else:
+    core, why_no_cuda = _load()

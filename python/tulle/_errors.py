@@ -1,5 +1,7 @@
 """Errors that Python has no class for."""
 
+from typing import Any
+
 
 class InvalidStructure(ValueError, IndexError):
     """Offsets that do not ascend, or indices beyond the shape; the message names the row and the entry."""
@@ -11,5 +13,5 @@ class NotConverged(RuntimeError):
     `x` is what was reached and `info` says how far, where a solver raised it.
     """
 
-    x = None
-    info = None
+    x: Any = None
+    info: Any = None

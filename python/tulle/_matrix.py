@@ -1,9 +1,11 @@
 """Sparse matrices of other packages as tulle's, without a copy where their layout allows it."""
 
+import copy
+
 import numpy as np
 
 from . import _types
-from ._core import core
+from ._core import core, why_no_cuda
 
 
 def is_device_array(a):
@@ -19,6 +21,8 @@ def host_array(a):
     """Whatever holds numbers on the host as an array of NumPy: no copy of what has an array interface or DLPack."""
     if isinstance(a, np.ndarray):
         return a
+    if is_device_array(a):
+        raise TypeError("the array is in the memory of a CUDA device, the matrix in that of the host")
     if hasattr(a, "__array_interface__") or hasattr(a, "__array__") or not hasattr(a, "__dlpack__"):
         return np.asarray(a)
     return np.from_dlpack(a)
@@ -30,12 +34,25 @@ def _cupy():
     return cupy
 
 
+def _require_device():
+    if core.device_count() == 0:
+        why = why_no_cuda or core.why_no_device()
+        raise NotImplementedError(f"the array is in the memory of a CUDA device, which tulle cannot reach: {why}")
+
+
 def as_array(a):
     if is_device_array(a):
+        _require_device()
         return a if hasattr(a, "astype") else _cupy().asarray(a)
     if hasattr(a, "__dlpack_device__") and not hasattr(a, "__array_interface__") and a.__dlpack_device__()[0] == 2:
+        _require_device()
         return _cupy().from_dlpack(a)
     return host_array(a)
+
+
+def dtype_of(a):
+    """Of the values of whatever `as_matrix` takes."""
+    return as_array(a[0]).dtype if isinstance(a, (tuple, list)) else np.dtype(a.dtype)
 
 
 def _contiguous(a):
@@ -90,6 +107,50 @@ def _from_arrays(format, shape, data, indices, outer, dtype, block=0):
     return core.Matrix(format, int(shape[0]), int(shape[1]), data, indices_of(indices), outer, block, _device_of(data))
 
 
+class Compressed:
+    """Three arrays as the container that they would be in SciPy, whether that is there or not."""
+
+    def __init__(self, format, shape, data, indices, indptr):
+        self.format, self.shape = format, (int(shape[0]), int(shape[1]))
+        self.data, self.indices, self.indptr = as_array(data), indices, indptr
+
+    @property
+    def dtype(self):
+        return self.data.dtype
+
+    @property
+    def T(self):
+        return Compressed("csc" if self.format == "csr" else "csr", self.shape[::-1], self.data, self.indices, self.indptr)
+
+    def conj(self):
+        return Compressed(self.format, self.shape, self.data.conj(), self.indices, self.indptr)
+
+    def astype(self, dtype):
+        return Compressed(self.format, self.shape, self.data.astype(dtype), self.indices, self.indptr)
+
+    def tocsr(self):
+        raise TypeError("three arrays have one format")
+
+
+def container_of(a, shape=None):
+    """`a`, or (data, indices, indptr) of a CSR as a container; `shape` is (rows, columns) of those, guessed where it is None."""
+    if not isinstance(a, (tuple, list)) or len(a) != 3:
+        return a
+    data, indices, indptr = a
+    if shape is None:
+        indices = as_array(indices)
+        shape = (len(indptr) - 1, int(indices.max()) + 1 if len(indices) else 0)
+    return Compressed("csr", shape, data, indices, indptr)
+
+
+def is_taken_as_it_is(a):
+    """Whether a container's arrays are those of tulle's matrix; else it goes by way of CSR."""
+    if a.format == "bsr":
+        rows, cols = a.blocksize
+        return rows == cols and 2 <= rows <= 8
+    return a.format in ("csr", "csc", "coo")
+
+
 def as_matrix(a, shape=None, dtype=None):
     """`a` as a core.Matrix, which keeps the arrays that it shares alive.
 
@@ -98,21 +159,12 @@ def as_matrix(a, shape=None, dtype=None):
     """
     if isinstance(a, core.Matrix):
         return a
-    if isinstance(a, (tuple, list)) and len(a) == 3:
-        data, indices, indptr = a
-        if shape is None:
-            indices = as_array(indices)
-            shape = (len(indptr) - 1, int(indices.max()) + 1 if len(indices) else 0)
-        return _from_arrays("csr", shape, data, indices, indptr, dtype)
+    a = container_of(a, shape)
     if not is_sparse(a):
         raise TypeError(f"a {type(a).__name__} is not a sparse matrix of SciPy or CuPy, nor (data, indices, indptr)")
     if len(a.shape) != 2:
         raise ValueError(f"a sparse array with {len(a.shape)} dimensions: two are needed")
-    if a.format == "bsr":
-        rows, cols = a.blocksize
-        if rows != cols or not 2 <= rows <= 8:
-            a = a.tocsr()
-    elif a.format not in ("csr", "csc", "coo"):
+    if not is_taken_as_it_is(a):
         a = a.tocsr()
     if a.format == "coo":
         return _from_arrays("coo", a.shape, a.data, a.col, a.row, dtype)
@@ -126,6 +178,41 @@ def _device_vector(pointer, count, dtype, owner):
         return cupy.empty(0, dtype)
     memory = cupy.cuda.UnownedMemory(pointer, count * np.dtype(dtype).itemsize, owner)
     return cupy.ndarray((count,), dtype, cupy.cuda.MemoryPointer(memory, 0))
+
+
+_templates = {}  # an empty container of each kind
+
+
+def sound(kind, shape, **arrays):
+    """A container of SciPy with arrays that are known to be sound: the constructor would look at every index."""
+    if kind not in _templates:
+        _templates[kind] = kind((1, 1))
+    made = copy.copy(_templates[kind])
+    made._shape = shape
+    for name, array in arrays.items():
+        setattr(made, name, array)
+    return made
+
+
+def csr(kind, shape, indptr, indices, data):
+    """A csr container of SciPy whose rows are sorted and have no duplicates."""
+    if indptr.dtype == indices.dtype:
+        made = sound(kind, shape, indptr=indptr, indices=indices, data=data)
+    else:
+        made = kind((data, indices, indptr), shape=shape, copy=False)
+    made.has_sorted_indices = made.has_canonical_format = True
+    return made
+
+
+def coo(kind, shape, row, col, data):
+    """A coo container of SciPy, its entries in any order."""
+    made = sound(kind, shape, data=data)
+    if hasattr(made, "coords"):
+        made.coords = (row, col)
+    else:  # before SciPy 1.13
+        made.row, made.col = row, col
+    made.has_canonical_format = False
+    return made
 
 
 def to_container(c, like=None):
@@ -147,8 +234,6 @@ def to_container(c, like=None):
         from scipy import sparse
 
         kind = sparse.csr_matrix if isinstance(like, sparse.spmatrix) else sparse.csr_array
-        indptr, indices, data = c.arrays()
-        made = kind((data, indices, indptr), shape=c.shape, copy=False)
-        made.has_sorted_indices = made.has_canonical_format = True
+        made = csr(kind, tuple(c.shape), *c.arrays())
     made._tulle = c
     return made

@@ -1,8 +1,13 @@
 """tulle.operator: y = A x, planned once and applied often."""
 
-import sys
+from __future__ import annotations
+
+import copy
+import threading
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from . import _matrix, _types
 from ._core import core
@@ -17,7 +22,7 @@ class operator(core.Operator):
         of anything with `__array_interface__`, `__cuda_array_interface__` or DLPack. Nothing is copied where the layout
         allows it: values of a native type, 32-bit indices, contiguous arrays.
     shape : (rows, columns), for three arrays.
-    dtype : of values and vectors, where it is not that of `a`.
+    dtype : of values, where it is not that of `a`. Results have the type that SciPy's would have.
     kernel : its name, as `tulle kernels` lists them; empty: chosen.
     effort : "none" (nothing is validated), "standard" or "max" (kernels are timed).
     reorder : "never", "auto" or "always": whether rows and columns may be stored in another order.
@@ -46,23 +51,33 @@ class operator(core.Operator):
     __array_ufunc__ = None  # array @ A comes to __rmatmul__
     __array_priority__ = 20
 
-    def __init__(self, a, *, shape=None, dtype=None, kernel="", effort="standard", reorder="never", reorder_method="",
-                 columns=0, tolerance=0.0, threads=0):
-        self._source = a
+    dtype: np.dtype[Any]
+
+    def __init__(self, a: Any, *, shape: tuple[int, int] | None = None, dtype: npt.DTypeLike | None = None, kernel: str = "",
+                 effort: Literal["none", "standard", "max"] = "standard",
+                 reorder: Literal["never", "auto", "always"] = "never", reorder_method: str = "", columns: int = 0,
+                 tolerance: float = 0.0, threads: int = 0) -> None:
+        self._source = a = _matrix.container_of(a, shape)
         self._source_dtype = None if dtype is None else np.dtype(dtype)
         options = dict(kernel=kernel, effort=effort, reorder=reorder, reorder_method=reorder_method, columns=columns,
                        tolerance=tolerance, threads=threads)
-        self._set_up(_matrix.as_matrix(a, shape, dtype), options, False)
+        self._set_up(_matrix.as_matrix(a, dtype=dtype), options, False)
 
-    def _set_up(self, matrix, options, transposed):
-        core.Operator.__init__(self, matrix, transpose=transposed, **options)
+    def _set_up(self, matrix, options, transposed, conjugated=False):
+        computed = np.dtype(matrix.dtype)
+        given = _matrix.dtype_of(self._source) if self._source_dtype is None else self._source_dtype
+        self.dtype = given.newbyteorder("=")
+        core.Operator.__init__(self, matrix, transpose=transposed, conjugate=conjugated,
+                               plain=bool(_types.common(self.dtype, computed) == computed), **options)
         self._matrix = matrix
         self._options = options
-        self._is_transposed = transposed
-        self._transpose = None
-        self._others = {}
-        self._stream = None
-        self.dtype = np.dtype(core.names[self.value_type])
+        self._is_transposed, self._is_conjugated = transposed, conjugated
+        self._family = {(transposed, conjugated): self}  # shared by an operator, its transpose and their conjugates
+        self._others = {}  # of the same matrix in other types
+        self._computed = computed  # the type of values and vectors in the plan
+        self._values = None  # of the last update, where these are not the container's
+        self._stream = None  # the last one, on a device
+        self._queueing = threading.Lock()
 
     def _matmul_any(self, x):
         """A @ x for what the compiled part leaves over: lists, other types and layouts, sparse matrices, devices."""
@@ -81,7 +96,7 @@ class operator(core.Operator):
         x = _matrix.host_array(x)
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise ValueError(f"x has the shape {x.shape}, A is {self.shape[0]} x {self.shape[1]}")
-        common = np.result_type(self.dtype, x.dtype)
+        common = _types.common(self.dtype, x.dtype)
         if common.kind == "c" and self.dtype.kind != "c":
             return self._by_parts(x, common)
         working = _types.working(common)
@@ -90,16 +105,17 @@ class operator(core.Operator):
         x = np.require(_types.cast(x, common), requirements=["C", "A"])
         if not x.dtype.isnative:
             x = x.astype(x.dtype.newbyteorder("="))
-        y = (self if working == self.dtype else self._in(working))._multiply(x)
+        y = (self if working == self._computed else self._in(working))._multiply(x)
         assert y is not None
-        return y
+        return _types.back(y, common)
 
     def _by_parts(self, x, common):
         """A real A times complex x: real and imaginary parts are two vectors side by side."""
         real = np.dtype(f"f{common.itemsize // 2}")
         wide = np.ascontiguousarray(x, dtype=common)
         parts = wide.view(real).reshape(wide.shape[0], -1)
-        y = np.ascontiguousarray((self if real == self.dtype else self._in(real)) @ parts)
+        as_it_is = real == self._computed or self._computed == np.float32  # which multiplies float64 vectors without a copy
+        y = np.ascontiguousarray((self if as_it_is else self._in(real)) @ parts)
         return y.view(common).reshape((self.shape[0],) + wide.shape[1:])
 
     def _in(self, dtype):
@@ -108,102 +124,118 @@ class operator(core.Operator):
         if other is None:
             other = operator.__new__(operator)
             other._source, other._source_dtype = self._source, dtype
-            other._set_up(_matrix.as_matrix(self._source, self._matrix.shape, dtype), self._options, self._is_transposed)
+            matrix = _matrix.as_matrix(self._source, dtype=dtype)
+            other._set_up(matrix, self._options, self._is_transposed, self._is_conjugated)
+            other._follow(self._values)
             self._others[dtype] = other
         return other
 
-    def __rmatmul__(self, x):
+    def __rmatmul__(self, x: Any) -> Any:
         """x @ A."""
         y = self.T @ x.T
         return y.T if getattr(y, "ndim", 1) == 2 else y
 
-    def apply(self, x, out, *, alpha=1.0, beta=0.0):
-        """out = alpha A x + beta out, without new memory. x and out: arrays of A's type, of one or two dimensions. beta = 0
-        overwrites out, NaN included. Returns out."""
+    def apply(self, x: Any, out: Any, *, alpha: float = 1.0, beta: float = 0.0) -> Any:
+        """out = alpha A x + beta out, without new memory. x and out: arrays of A's type (of int32 for integers of less bits, of
+        the signed type for uint32 and uint64), of one or two dimensions. alpha and beta: real numbers, whole ones for integers,
+        0 or 1 for booleans. beta = 0 overwrites out, NaN included. Returns out."""
         if self._matrix.on_device:
             from . import _device
 
             return _device.apply(self, x, out, alpha, beta)
         if not self._apply(alpha, x, beta, out):
-            raise TypeError(f"x and out must be arrays of {self.dtype} with positive strides, in rows or columns side by side")
+            raise TypeError(f"x and out must be arrays of {self._computed} with positive strides, in rows or columns side by side")
         return out
 
     @property
-    def T(self):
+    def T(self) -> operator:
         """The operator of the transpose. It is made once, and costs about 20 products."""
-        if self._transpose is None:
+        return self._relative(not self._is_transposed, self._is_conjugated)
+
+    def _relative(self, transposed, conjugated):
+        other = self._family.get((transposed, conjugated))
+        if other is None:
             other = operator.__new__(operator)
             other._source, other._source_dtype = self._source, self._source_dtype
             options = dict(self._options, kernel="", reorder="never", reorder_method="")
-            other._set_up(self._matrix, options, not self._is_transposed)
-            other._transpose = self
-            self._transpose = other
-        return self._transpose
+            other._set_up(self._matrix, options, transposed, conjugated)
+            other._follow(self._values)
+            other._family = self._family
+            self._family[transposed, conjugated] = other
+        return other
 
     @property
-    def H(self):
+    def H(self) -> operator:
         """The operator of the conjugate transpose."""
-        if self.dtype.kind != "c":
-            return self.T
-        return operator(self._source.conj().T, dtype=self._source_dtype)
+        return self._relative(not self._is_transposed, self._is_conjugated ^ (self.dtype.kind == "c"))
 
-    def transpose(self):
+    def transpose(self) -> operator:
         return self.T
 
-    def adjoint(self):
+    def adjoint(self) -> operator:
         return self.H
 
-    def rmatvec(self, x):
+    def rmatvec(self, x: Any) -> Any:
         """A.H @ x."""
         return self.H @ x
 
     rmatmat = rmatvec
 
-    def update(self, data=None):
-        """Other values in the same pattern, in the order of the container's `data`; without any: those that were changed
-        in place, or that the container has now. Returns the operator."""
-        if data is None:
-            data = self._source[0] if isinstance(self._source, (tuple, list)) else getattr(self._source, "data", None)
-        if data is None:
-            raise ValueError("update: the matrix has no values of its own; give them")
-        self._update_values(_matrix.values_of(data, self.dtype).ravel())
+    def update(self, data: Any = None) -> operator:
+        """Other values in the same pattern, in the order of the container's `data` (of its CSR's, where it is none of csr, csc,
+        coo and bsr in square blocks); without any: those that were changed in place, or that the container has now.
+        Returns the operator."""
+        values = self._container_values() if data is None else data
+        if self._matrix.on_device:
+            _matrix._cupy().cuda.get_current_stream().synchronize()  # which may still compute them
+        for one in list(self._family.values()):
+            for other in [one, *list(one._others.values())]:
+                other._update(_matrix.values_of(values, other.dtype).ravel())
+                other._values = data
         return self
 
-    def _update_values(self, data):
-        self._update(data)
-        for other in self._others.values():
-            other._update(_matrix.values_of(data, other.dtype))
-        transpose, self._transpose = self._transpose, None  # not for ever
-        if transpose is not None:
-            try:
-                transpose._update(data)
-                transpose._others.clear()
-            finally:
-                self._transpose = transpose
+    def _container_values(self):
+        if _matrix.is_taken_as_it_is(self._source):
+            return self._source.data
+        now = self._source.tocsr()
+        if now.nnz != self.nnz:
+            raise ValueError(f"update: the matrix has {now.nnz} entries now, the operator {self.nnz}: make another")
+        return now.data
 
-    def autotune(self):
+    def _follow(self, values):
+        """Takes the values of an update that was before this was made."""
+        if values is not None:
+            self._update(_matrix.values_of(values, self.dtype).ravel())
+            self._values = values
+
+    def _current(self):
+        """The container, with the values of the last update."""
+        if self._values is None:
+            return self._source
+        made = copy.copy(self._source if _matrix.is_taken_as_it_is(self._source) else self._source.tocsr())
+        blocks = np.shape(made.data)[1:]
+        values = _matrix.as_array(self._values).ravel()[: self._matrix.nnz].reshape((-1, *blocks))
+        made.data = values.astype(made.data.dtype, copy=False)
+        return made
+
+    def autotune(self) -> operator:
         """Times every kernel that suits the matrix and keeps the fastest. Returns the operator."""
         self._autotune()
         return self
 
     @property
-    def nnz(self):
+    def nnz(self) -> int:
         """Stored entries."""
         return self._matrix.nnz
 
     @property
-    def device(self):
+    def device(self) -> Literal["cpu", "cuda"]:
         """"cpu" or "cuda"."""
         return "cuda" if self._matrix.on_device else "cpu"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         rows, cols = self.shape
         return f"<tulle.operator: {rows} x {cols}, {self.nnz} nonzeros of {self.dtype}, {self.kernel} on {self.device}>"
 
     def __reduce__(self):
         raise TypeError("a tulle.operator belongs to this process: pickle the matrix and make another")
-
-
-def is_cupy(a):
-    cupy = sys.modules.get("cupy")
-    return cupy is not None and isinstance(a, cupy.ndarray)

@@ -1,22 +1,25 @@
 """Pictures of matrices."""
 
+from typing import Any
+
 import numpy as np
 
 from . import _matrix
 
 
-def spy(a, ax=None, *, pixels=512, cmap="Greys", **options):
+def spy(a: Any, ax: Any = None, *, pixels: int = 512, cmap: str = "Greys", **options: Any) -> Any:
     """Draws where the entries of a sparse matrix are, on axes of matplotlib; dark where they are dense. Returns the image.
 
     a : sparse matrix of SciPy. ax : the axes; the current ones by default. pixels : of the longer side at most, each the
     number of entries in its part of the matrix on a logarithmic scale. options : of `Axes.imshow`. Memory: 8 bytes an entry
     beside the picture.
     """
-    import matplotlib.pyplot as plt
-
     if not _matrix.is_sparse(a) or len(a.shape) != 2:
         raise TypeError("spy takes a sparse matrix of two dimensions")
-    ax = plt.gca() if ax is None else ax
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        ax = plt.gca()
     rows, cols = a.shape
     scale = min(1.0, pixels / max(rows, cols, 1))
     height, width = max(1, round(rows * scale)), max(1, round(cols * scale))

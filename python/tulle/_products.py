@@ -1,27 +1,40 @@
 """C = A B of sparse matrices; results own tulle's memory."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
 from . import _matrix, _types
 from ._core import core
 
 
-def _dtype_of(a):
-    if isinstance(a, (tuple, list)):
-        return _matrix.as_array(a[0]).dtype
-    return np.dtype(a.dtype)
-
-
 def _plain(a):
     """What stands behind an operator."""
     if isinstance(a, core.Operator):
-        return a.T._source.T if a._is_transposed else a._source
+        source = a._current().T if a._is_transposed else a._current()
+        return source.conj() if a._is_conjugated else source
     return a
+
+
+def _as_it_is(a):
+    """A csr container of SciPy whose arrays tulle takes as they are. None: others."""
+    kind = type(a)
+    if kind.__name__ not in ("csr_array", "csr_matrix") or not kind.__module__.startswith("scipy.") or len(a.shape) != 2:
+        return None
+    try:
+        return core.Matrix("csr", *a.shape, a.data, a.indices, a.indptr) if a.data.dtype in _types.native else None
+    except (TypeError, ValueError, OverflowError):
+        return None  # _matrix finds the words
 
 
 def _operands(*all):
     all = [_plain(a) for a in all]
-    common = np.result_type(*(_dtype_of(a) for a in all))
+    taken = [_as_it_is(a) for a in all]
+    if None not in taken and len({a.data.dtype for a in all}) == 1:
+        return all[0].data.dtype, taken
+    common = _types.common(*(_matrix.dtype_of(a) for a in all))
     if _types.working(common) is None:
         raise TypeError(f"values of type {common}: tulle takes {', '.join(sorted(t.name for t in _types.native))}")
     return common, [_matrix.as_matrix(a, dtype=common) for a in all]
@@ -34,7 +47,7 @@ def _result(c, common, like):
     return made
 
 
-def matmul(a, b, mask=None, memory_limit=None, *, kernel=""):
+def matmul(a: Any, b: Any, mask: Any = None, memory_limit: int | None = None, *, kernel: str = "") -> Any:
     """C = A B, or only its entries in the pattern of `mask`.
 
     a, b, mask : sparse matrices of SciPy or of CuPy (all on one side), rows x inner, inner x columns, rows x columns.
@@ -51,14 +64,13 @@ def matmul(a, b, mask=None, memory_limit=None, *, kernel=""):
            [0., 9.]])
     """
     a = _plain(a)
-    operands = [a, b]
-    common, (left, right) = _operands(*operands)
+    common, (left, right) = _operands(a, b)
     masked = None if mask is None else _matrix.as_matrix(_plain(mask), dtype=common)
     c = core.multiply(left, right, masked, int(memory_limit or 0), kernel)
     return _result(c, common, a)
 
 
-def triple_product(r, a, p, *, memory_limit=None):
+def triple_product(r: Any, a: Any, p: Any, *, memory_limit: int | None = None) -> Any:
     """R A P by panels of rows, so that neither R A nor A P exists whole: the Galerkin product of algebraic multigrid.
 
     Shapes, types, results and errors as in `matmul`.
@@ -88,13 +100,13 @@ class plan_matmul:
            [ 0., 18.]])
     """
 
-    def __init__(self, a, b, mask=None, memory_limit=None, *, kernel=""):
+    def __init__(self, a: Any, b: Any, mask: Any = None, memory_limit: int | None = None, *, kernel: str = "") -> None:
         self._like = _plain(a)
         self._dtype, (left, right) = _operands(a, b)
         masked = None if mask is None else _matrix.as_matrix(_plain(mask), dtype=self._dtype)
         self._plan = core.ProductPlan(left, right, masked, int(memory_limit or 0), kernel)
 
-    def __call__(self, out=None):
+    def __call__(self, out: Any = None) -> Any:
         if out is None:
             return _result(self._plan.multiply(), self._dtype, self._like)
         c = getattr(out, "_tulle", None)
@@ -103,21 +115,21 @@ class plan_matmul:
         self._plan.numeric(c)
         return out
 
-    def update(self, a_data, b_data):
+    def update(self, a_data: Any, b_data: Any) -> plan_matmul:
         """Other values, lent until the next ones. Returns the plan."""
         self._plan.update(_matrix.values_of(a_data, self._dtype), _matrix.values_of(b_data, self._dtype))
         return self
 
     @property
-    def kernel(self):
+    def kernel(self) -> str:
         """The kernel's name."""
         return self._plan.kernel
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """(rows, columns) of C."""
         return self._plan.shape
 
-    def explain(self):
+    def explain(self) -> str:
         """One sentence: the kernel, and why."""
         return self._plan.explain()

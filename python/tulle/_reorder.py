@@ -1,6 +1,8 @@
 """Orders of rows and unknowns."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,14 +13,14 @@ from ._core import core
 class Reordered(NamedTuple):
     """A matrix in another order, and the order: row i of `matrix` is row order[i] of the one that was given."""
 
-    matrix: object
+    matrix: Any
     order: np.ndarray
 
 
 _OF_ROWS = ("length", "match_diagonal")
 
 
-def reorder(a, method="rcm", *, part_rows=0, window=1024, seed=1):
+def reorder(a: Any, method: str = "rcm", *, part_rows: int = 0, window: int = 1024, seed: int = 1) -> Reordered:
     """`a` in another order, and that order: (matrix, order).
 
     a : sparse matrix of SciPy or CuPy, square but for "length" and "random".
@@ -43,6 +45,6 @@ def reorder(a, method="rcm", *, part_rows=0, window=1024, seed=1):
     return Reordered(_matrix.to_container(made, a), order)
 
 
-def order_quality(a):
+def order_quality(a: Any) -> dict[str, int]:
     """{"bandwidth": the greatest |i - j| of an entry, "profile": the sum over rows of i minus the least j <= i}."""
     return core.order_quality(_matrix.as_matrix(a))

@@ -1,7 +1,10 @@
 """What a matrix looks like, how fast its kernels are, what this installation has: for terminals and notebooks."""
 
+from __future__ import annotations
+
 import html
 import time
+from typing import Any, Iterable
 
 import numpy as np
 
@@ -16,24 +19,24 @@ def table(header, rows):
     return f"<table><thead><tr>{cells(header, 'th')}</tr></thead><tbody>{body}</tbody></table>"
 
 
-class Report(dict):
+class Report(dict[str, Any]):
     """A dictionary that shows itself as a table: `header` and `rows` are what is shown."""
 
-    def __init__(self, values, header, rows):
+    def __init__(self, values: dict[str, Any], header: list[str], rows: list[Any]) -> None:
         super().__init__(values)
         self.header = header
         self.rows = rows
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         lines = [[str(c) for c in row] for row in [self.header, *self.rows]]
         widths = [max(len(line[i]) for line in lines) for i in range(len(self.header))]
         return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths)).rstrip() for line in lines)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return table(self.header, self.rows)
 
 
-def info(a):
+def info(a: Any) -> Report:
     """Statistics of a sparse matrix, by one pass over its pattern: a dictionary that shows itself as a table.
 
     Keys: rows, columns, nonzeros, mean_row, longest_row, row_deviation (of the rows' lengths), empty_rows, bandwidth (the
@@ -63,7 +66,7 @@ def _seconds(call, at_least=0.02, rounds=3):
     return min(times)
 
 
-def bench(a, columns=0, *, kernels=None, seconds=0.02):
+def bench(a: Any, columns: int = 0, *, kernels: Iterable[str] | None = None, seconds: float = 0.02) -> Report:
     """Times A @ x (or A @ X with so many columns) on the host by every kernel that takes the matrix, and by SciPy.
 
     kernels : their names; all of the production ones by default. seconds : least time of a measurement, of which the best of
@@ -101,7 +104,7 @@ def _version(package):
         return "not installed"
 
 
-def doctor():
+def doctor() -> Report:
     """What this tulle is and runs on, and what is missing: a dictionary that shows itself as a table.
 
     >>> import tulle

@@ -1,5 +1,9 @@
 """A x = b by tulle's solvers."""
 
+from __future__ import annotations
+
+from typing import Any, Callable
+
 import numpy as np
 
 from . import _matrix
@@ -7,6 +11,7 @@ from ._core import core
 from ._errors import NotConverged
 
 _MIXED = ("none", "jacobi")
+_NARROW = ("block_jacobi", "chebyshev")
 
 
 class SolveInfo:
@@ -18,21 +23,32 @@ class SolveInfo:
     wide_iterations : of mixed precision; setup_seconds, solve_seconds; kernel and explanation : what solved it, and why.
     """
 
-    def __init__(self, report, kernel, explanation):
+    status: str
+    iterations: int
+    residual: float
+    rhs: float
+    history: np.ndarray
+    row: int
+    corrections: int
+    wide_iterations: int
+    setup_seconds: float
+    solve_seconds: float
+
+    def __init__(self, report: dict[str, Any], kernel: str, explanation: str) -> None:
         self.__dict__.update(report)
         self.kernel = kernel
         self.explanation = explanation
 
     @property
-    def converged(self):
+    def converged(self) -> bool:
         return self.status == "SUCCESS"
 
     @property
-    def relative_residual(self):
+    def relative_residual(self) -> float:
         """||b - A x|| / ||b||; ||b - A x|| where b is 0."""
         return self.residual / self.rhs if self.rhs else self.residual
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (f"<{self.status} after {self.iterations} iterations, ||b - A x|| = {self.relative_residual:.3g} ||b||, "
                 f"{self.solve_seconds:.3g} s, {self.kernel}>")
 
@@ -56,8 +72,9 @@ class solver:
     (array([1., 1.]), True)
     """
 
-    def __init__(self, a, *, method="cg", preconditioner="auto", rtol=1e-8, atol=0.0, max_iterations=10_000, reorder="auto",
-                 precision="auto", history=True, threads=0, **options):
+    def __init__(self, a: Any, *, method: str = "cg", preconditioner: str = "auto", rtol: float = 1e-8, atol: float = 0.0,
+                 max_iterations: int = 10_000, reorder: str = "auto", precision: str = "auto", history: bool = True,
+                 threads: int = 0, **options: Any) -> None:
         self._matrix = _floating(a)
         if preconditioner == "auto":
             preconditioner = "block_jacobi" if self._matrix.format == "bsr" else "jacobi"
@@ -65,6 +82,8 @@ class solver:
         if precision == "auto":
             takes = preconditioner in _MIXED or method == "jacobi"
             precision = "mixed" if takes and self.dtype == np.float64 else "uniform"
+        if precision == "mixed" and method == "cg" and preconditioner in _NARROW:
+            precision = "uniform"  # its blocks or its copy of A are narrow by themselves, where that loses nothing
         given = dict(options, rtol=float(rtol), atol=float(atol), max_iterations=int(max_iterations), reorder=reorder,
                      precision=precision, history=bool(history))
         known = {"check_interval", "reorder_method", "kernel"}
@@ -84,25 +103,26 @@ class solver:
         self._solver = make(self._matrix, given, int(threads))
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """(rows, columns)"""
         return self._matrix.shape
 
     @property
-    def kernel(self):
+    def kernel(self) -> str:
         """The kernel's name."""
         return self._solver.kernel
 
-    def explain(self):
+    def explain(self) -> str:
         """One sentence: the solver's kernel and why, the preconditioner, and the plan's own sentence."""
         return self._solver.explain()
 
-    def update(self, data):
+    def update(self, data: Any) -> solver:
         """Other values in the same pattern, in the order of the container's `data`; lent until the next ones."""
         self._solver.update(_matrix.values_of(data, self.dtype).ravel())
         return self
 
-    def solve(self, b, x0=None, *, callback=None, progress=False, check=True):
+    def solve(self, b: Any, x0: Any = None, *, callback: Callable[[int, float], Any] | None = None, progress: bool = False,
+              check: bool = True) -> tuple[Any, Any]:
         """(x, info) for b of shape (n,), or (n, k): then column by column, with a list of infos. See `tulle.solve`."""
         b = _matrix.as_array(b)
         n = self.shape[0]
@@ -142,8 +162,10 @@ class solver:
         return x
 
 
-def solve(a, b, x0=None, *, method="cg", preconditioner="auto", rtol=1e-8, atol=0.0, max_iterations=10_000, reorder="auto",
-          precision="auto", history=True, threads=0, callback=None, progress=False, check=True, **options):
+def solve(a: Any, b: Any, x0: Any = None, *, method: str = "cg", preconditioner: str = "auto", rtol: float = 1e-8,
+          atol: float = 0.0, max_iterations: int = 10_000, reorder: str = "auto", precision: str = "auto",
+          history: bool = True, threads: int = 0, callback: Callable[[int, float], Any] | None = None,
+          progress: bool = False, check: bool = True, **options: Any) -> tuple[Any, Any]:
     """Solves A x = b. Returns (x, info), info a `SolveInfo`.
 
     Parameters
@@ -157,8 +179,9 @@ def solve(a, b, x0=None, *, method="cg", preconditioner="auto", rtol=1e-8, atol=
         (bsr), else jacobi.
     rtol, atol : done when ||b - A x|| <= max(rtol ||b||, atol), by the residual computed from x; Euclidean norms.
     reorder : "never", "auto" (where the iterations to be expected repay it) or "always"; `reorder_method` names the order.
-    precision : "uniform", "mixed" (float64 systems, iterations in float32, corrected in float64 to the same rtol; with
-        preconditioners none and jacobi) or "auto": mixed wherever it can be.
+    precision : "uniform", "mixed" or "auto": mixed wherever it can be. Mixed, for float64 systems, iterates in float32 with the
+        preconditioners none and jacobi and corrects in float64 to the same rtol; with block_jacobi and chebyshev it iterates in
+        float64, and what is stored in fewer bits is the preconditioner, as info.explanation says.
     history : whether info.history is kept.
     callback : called as callback(iterations, residual norm) wherever the solver looks, on a CPU in every iteration.
     progress : True shows a bar, where tqdm is installed.

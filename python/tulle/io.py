@@ -4,6 +4,7 @@ import bz2
 import io as _io
 import lzma
 import os
+from typing import Any
 
 import numpy as np
 
@@ -12,17 +13,18 @@ from ._core import core
 
 __all__ = ["mminfo", "mmread", "mmwrite"]
 
-_FIELDS = {"integer": "i8", "real": "f8", "double": "f8", "pattern": "f8"}
+_FIELDS = {"integer": "i8", "real": "f8", "double": "f8", "pattern": "f8", "complex": "c16"}
 
 
-def mmread(source, *, spmatrix=True, format="coo", threads=0, strict=False):
+def mmread(source: Any, *, spmatrix: bool = True, format: str = "coo", threads: int = 0, strict: bool = False) -> Any:
     """Reads a Matrix Market file: a sparse matrix, or an ndarray where the file is dense. As scipy.io.mmread, whose results it
-    returns, with entries in order of rows and duplicates added up.
+    returns: a COO has the entries as the file lists them, mirror images after them where it is symmetric. A CSR has sorted
+    rows and duplicates added up.
 
     source : a path (.mtx, .mtx.gz, .mtx.zst, .mtx.bz2, .mtx.xz), or a file that is open for reading text or bytes.
     spmatrix : True for coo_matrix, False for coo_array.
-    format : "coo", or "csr", which costs nothing: it is what tulle reads into.
-    threads : 0 for as many as OpenMP would use. strict : True refuses duplicates.
+    format : "coo", or "csr", which takes less time than a COO and its tocsr().
+    threads : 0 for as many as OpenMP would use. strict : True refuses duplicates; entries are in order of rows then.
 
     Values: real and pattern float64, integer int64, complex complex128. Raises OSError (also FileNotFoundError), ValueError
     with the line's number, OverflowError, MemoryError.
@@ -38,50 +40,37 @@ def mmread(source, *, spmatrix=True, format="coo", threads=0, strict=False):
     name, text, banner = _open(source)
     words = banner.lower().split()
     field = words[3] if len(words) > 3 else "real"
-    if field in ("complex", "unsigned-integer"):
-        read = _complex if field == "complex" and "c16" in core.value_types else _by_scipy
-        return read(name, text, source, spmatrix, format, threads, strict)
-    return _read(name, text, source, _FIELDS.get(field, "f8"), spmatrix, format, threads, strict)
+    if field == "unsigned-integer" or (field != "complex" and words[4:5] == ["hermitian"]):
+        return _by_scipy(name, text, spmatrix, format)
+    dtype = _FIELDS.get(field, "f8")
+    if format == "coo" and words[2:3] == ["coordinate"]:
+        return _listed(name, text, dtype, spmatrix, threads, strict)
+    return _read(name, text, dtype, spmatrix, threads, strict)
 
 
-def _complex(name, text, source, spmatrix, format, threads, strict):
-    try:
-        return _read(name, text, source, "c16", spmatrix, format, threads, strict)
-    except NotImplementedError:
-        return _by_scipy(name, text, source, spmatrix, format, threads, strict)
-
-
-def _read(name, text, source, wanted, spmatrix, format, threads, strict):
-    reading = "i4" if wanted == "i8" else wanted
-    try:
-        matrix, facts = core.read_matrix_market(name, text, reading, threads, strict)
-    except OverflowError:
-        if reading != "i4":
-            raise
-        return _by_scipy(name, text, source, spmatrix, format, threads, strict)  # integers of 64 bits
-    indptr, indices, data = matrix.arrays()
-    if wanted == "i8":
-        data = data.astype(np.int64)
-    if facts["array"] and data.size == matrix.shape[0] * matrix.shape[1]:
-        return data.reshape(matrix.shape)
-    return _container(matrix, data, indices, indptr, spmatrix, format)
-
-
-def _container(matrix, data, indices, indptr, spmatrix, format):
+def _listed(name, text, dtype, spmatrix, threads, strict):
     from scipy import sparse
 
-    if format == "csr":
-        kind = sparse.csr_matrix if spmatrix else sparse.csr_array
-        made = kind((data, indices, indptr), shape=matrix.shape, copy=False)
-        made.has_sorted_indices = made.has_canonical_format = True
-        return made
+    rows, cols, row, col, data = core.list_matrix_market(name, text, dtype, threads, strict)
     kind = sparse.coo_matrix if spmatrix else sparse.coo_array
-    made = kind((data, (core.expand_rows(matrix), indices)), shape=matrix.shape, copy=False)
-    made.has_canonical_format = True
+    made = _matrix.coo(kind, (rows, cols), row, col, data)
+    made.has_canonical_format = strict
     return made
 
 
-def _by_scipy(name, text, source, spmatrix, format, threads, strict):
+def _read(name, text, dtype, spmatrix, threads, strict):
+    matrix, facts = core.read_matrix_market(name, text, dtype, threads, strict)
+    indptr, indices, data = matrix.arrays()
+    if facts["array"]:
+        return data.reshape(matrix.shape)
+    from scipy import sparse
+
+    if data.size < 2**31:
+        indptr = indptr.astype(np.int32, copy=False)  # else SciPy would widen the indices
+    return _matrix.csr(sparse.csr_matrix if spmatrix else sparse.csr_array, tuple(matrix.shape), indptr, indices, data)
+
+
+def _by_scipy(name, text, spmatrix, format):
     from scipy.io import mmread as scipys
 
     made = scipys(name if text is None else _io.BytesIO(text), spmatrix=spmatrix)
@@ -96,15 +85,16 @@ def _open(source):
         return str(getattr(source, "name", "stream")), text, text[:200].split(b"\n")[0].decode("latin1")
     name = os.fspath(source)
     name = name.decode() if isinstance(name, bytes) else name
-    if not os.path.exists(name):
+    try:
+        first = _begin(name)
+    except FileNotFoundError:
         for ending in (".mtx", ".mtx.gz", ".mtx.bz2"):
             if os.path.exists(name + ending):
                 name += ending
                 break
         else:
-            raise FileNotFoundError(f"{name}: no such file")
-    with open(name, "rb") as file:
-        first = file.read(200)
+            raise FileNotFoundError(f"{name}: no such file") from None
+        first = _begin(name)
     if first[:3] == b"BZh":
         text = bz2.open(name).read()
     elif first[:6] == b"\xfd7zXZ\x00":
@@ -112,6 +102,15 @@ def _open(source):
     else:
         return name, None, _banner(name, first)
     return name, text, text[:200].split(b"\n")[0].decode("latin1")
+
+
+def _begin(name):
+    """The first bytes of a file."""
+    file = os.open(name, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    try:
+        return os.read(file, 200)
+    finally:
+        os.close(file)
 
 
 def _banner(name, first):
@@ -127,19 +126,22 @@ def _banner(name, first):
 
 def _banner_of_zstd(name):
     """What the field is, without a library for zstd: what tulle itself says when it reads."""
-    _, facts = core.read_matrix_market(name, None, "f8", 0, False)
-    return f"%%MatrixMarket matrix coordinate {facts['field']} {facts['symmetry']}"
+    _, facts = core.read_matrix_market(name, None, "c16", 0, False)
+    kind = "array" if facts["array"] else "coordinate"
+    return f"%%MatrixMarket matrix {kind} {facts['field']} {facts['symmetry']}"
 
 
-def mmwrite(target, a, comment=None, field=None, precision=None, symmetry="AUTO"):
+def mmwrite(target: Any, a: Any, comment: "str | None" = None, field: "str | None" = None, precision: "int | None" = None,
+            symmetry: "str | None" = "AUTO") -> None:
     """Writes a Matrix Market file. As scipy.io.mmwrite; without `precision` every number has the fewest digits that read back
-    to itself, and the file is there whole or not at all. `.gz` and `.zst` names are compressed.
+    to itself, and the file is there whole or not at all. `.gz`, `.zst` and `.xz` names are compressed.
 
-    target : a path, or a file that is open for writing. a : a sparse matrix, or a dense array. field : "real", "integer" or
-    "pattern"; symmetry : "general", "symmetric", "AUTO" (matrices of less than 100 rows are looked at, as SciPy does).
+    target : a path, or a file that is open for writing. a : a sparse matrix, or a dense array. field : "real", "integer",
+    "complex" or "pattern"; symmetry : "general", "symmetric", "AUTO" (matrices of less than 100 rows are looked at, as SciPy
+    does, and complex ones may be found hermitian).
 
-    A comment, a precision, complex and dense values, other symmetries and open files go through SciPy's own. Raises OSError,
-    ValueError.
+    A comment, a precision, dense values, unsigned ones of 32 and 64 bits, symmetries that were asked for of complex values, skew symmetry and open
+    files go through SciPy's own. Raises OSError, ValueError.
 
     >>> import os, tempfile, scipy.sparse as sp, tulle
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -150,33 +152,38 @@ def mmwrite(target, a, comment=None, field=None, precision=None, symmetry="AUTO"
     1 2 1
     2 1 2
     """
-    plain = (not hasattr(target, "write") and not comment and precision is None and field in (None, "real", "integer", "pattern")
-             and _matrix.is_sparse(a) and len(a.shape) == 2)
-    if plain and symmetry in ("AUTO", None) and (symmetry is None or max(a.shape, default=0) < 100):
-        from scipy.io._mmio import MMFile
+    plain = (not hasattr(target, "write") and not comment and precision is None and _matrix.is_sparse(a) and len(a.shape) == 2
+             and _types.working(a.dtype) is not None and (a.dtype.kind != "u" or a.dtype.itemsize <= 2))
+    if plain:
+        is_complex = a.dtype.kind == "c"
+        plain = field in ((None, "complex") if is_complex else (None, "real", "integer", "pattern"))
+        asked = symmetry not in ("AUTO", None)
+        if plain and not asked and (symmetry is None or max(a.shape, default=0) < 100):
+            from scipy.io._mmio import MMFile
 
-        symmetry = MMFile._get_symmetry(a)
-    symmetry = "general" if symmetry in ("AUTO", None) and plain else symmetry
-    if not plain or symmetry not in ("general", "symmetric") or _types.working(a.dtype) is None or a.dtype.kind == "c" or (
-            a.dtype.kind in "iu" and a.dtype.itemsize == 8):
+            symmetry = MMFile._get_symmetry(a.astype(np.int64) if a.dtype.kind in "bu" else a)  # which have no sign
+        symmetry = "general" if symmetry in ("AUTO", None) else symmetry
+        known = ("general",) if asked and is_complex else ("general", "symmetric", "hermitian") if is_complex else ("general", "symmetric")
+        plain = plain and symmetry in known
+    if not plain:
         from scipy.io import mmwrite as scipys
 
         return scipys(target, a, comment=comment, field=field, precision=precision, symmetry=symmetry)
     name = os.fspath(target)
     name = name.decode() if isinstance(name, bytes) else name
-    if not name.endswith((".mtx", ".gz", ".zst")):
+    if not name.endswith((".mtx", ".gz", ".zst", ".xz")):
         name += ".mtx"
     if field is None:
-        field = "integer" if a.dtype.kind in "iub" else "real"
+        field = {"f": "real", "c": "complex"}.get(a.dtype.kind, "integer")
     elif field == "integer" and a.dtype.kind == "f":
-        a = a.astype(np.int32)
+        a = a.astype(np.int64)
     elif field == "pattern":
         a = a.tocsr(copy=True)
         a.data[:] = 1
-    core.write_matrix_market(name, _matrix.as_matrix(a.tocsr()), symmetry == "symmetric", field)
+    core.write_matrix_market(name, _matrix.as_matrix(a.tocsr()), symmetry != "general", field)
 
 
-def mminfo(source):
+def mminfo(source: Any) -> "tuple[int, int, int, str, str, str]":
     """(rows, columns, entries, format, field, symmetry), as scipy.io.mminfo."""
     from scipy.io import mminfo as scipys
 

@@ -1,5 +1,9 @@
 """Solvers with the calls of scipy.sparse.linalg (and cupyx.scipy.sparse.linalg)."""
 
+from __future__ import annotations
+
+from typing import Any, Callable
+
 import numpy as np
 
 from . import _matrix, _types
@@ -12,7 +16,8 @@ __all__ = ["cg"]
 _NAMES = ("none", "jacobi", "block_jacobi", "chebyshev")
 
 
-def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=None):
+def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0, maxiter: int | None = None, M: Any = None,
+       callback: Callable[[Any], Any] | None = None) -> tuple[Any, int]:
     """Conjugate gradients for Hermitian positive definite A, called as SciPy's: returns (x, info).
 
     A : n x n sparse matrix of SciPy or CuPy, a tulle.operator, or anything else that SciPy takes (LinearOperator, dense).
@@ -49,7 +54,7 @@ def cg(A, b, x0=None, *, rtol=1e-5, atol=0.0, maxiter=None, M=None, callback=Non
 
 
 def _source(A):
-    return A._source if isinstance(A, operator) and not A._is_transposed else A
+    return A._current() if isinstance(A, operator) and not A._is_transposed else A
 
 
 def _is_ours(A, b, x0):

@@ -116,9 +116,23 @@ tulle_status tulle_csr_borrow_trusted(const tulle_context* context, const tulle_
 tulle_status tulle_csr_read_matrix_market(const tulle_context* context, const char* path, tulle_scalar_type scalar_type,
                                           tulle_csr** matrix) {
   return create(matrix, "matrix", {{context, "context"}, {path, "path"}}, [&] {
-    const tulle::type_key types{scalar_type_of(scalar_type, "scalar_type"), tulle::offset_type::i64};
-    return tulle::dispatch<tulle::type_set::all>(types,
-                                                 [&]<class T, class>() { return read_csr<T>(context->value, path); });
+    switch (const tulle::context& ctx = context->value; scalar_type_of(scalar_type, "scalar_type")) {
+      case tulle::scalar_type::f32:
+        return read_csr<float>(ctx, path);
+      case tulle::scalar_type::f64:
+        return read_csr<double>(ctx, path);
+      case tulle::scalar_type::i32:
+        return read_csr<std::int32_t>(ctx, path);
+      case tulle::scalar_type::i64:
+        return read_csr<std::int64_t>(ctx, path);
+      case tulle::scalar_type::c64:
+        return read_csr<std::complex<float>>(ctx, path);
+      case tulle::scalar_type::c128:
+        return read_csr<std::complex<double>>(ctx, path);
+      case tulle::scalar_type::boolean:
+        break;
+    }
+    throw tulle::error(tulle::status::unsupported, "scalar_type = TULLE_BOOL: files have no such values");
   });
 }
 

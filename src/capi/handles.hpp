@@ -86,7 +86,7 @@ inline memory_space space_of(tulle_memory_space space, const char* name) {
   return static_cast<memory_space>(checked_choice(space, name, TULLE_HOST, TULLE_DEVICE));
 }
 inline scalar_type scalar_type_of(tulle_scalar_type type, const char* name) {
-  return static_cast<scalar_type>(checked_choice(type, name, TULLE_F32, TULLE_I32));
+  return static_cast<scalar_type>(checked_choice(type, name, TULLE_F32, TULLE_BOOL));
 }
 inline offset_type offset_type_of(tulle_offset_type type, const char* name) {
   return static_cast<offset_type>(checked_choice(type, name, TULLE_OFFSET_I32, TULLE_OFFSET_I64));

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <span>
 #include <tulle/formats/convert.hpp>
 #include <tulle/formats/stats.hpp>
 #include <tulle/formats/validate.hpp>
@@ -14,10 +16,11 @@
 
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
-#include "core/wrapping_sum.hpp"
 #include "formats/matrix_arrays.hpp"
+#include "kernels/numbers.hpp"
 #include "kernels/types.hpp"
 #include "ops/operand.hpp"
+#include "ops/owned_csr.hpp"
 
 using namespace tulle::capi;
 
@@ -36,29 +39,32 @@ void check_ld(std::int64_t ld, shape s, vector_order order) {
   }
 }
 
-template <class T>
-matrix_ref from_dense(const context& ctx, const tulle_matrix_arrays& a, shape s, memory_space space) {
+template <class N>
+matrix_ref from_dense(const context& ctx, const tulle_matrix_arrays& a, const matrix_ref& described) {
+  const shape s = described.dimensions();
+  const memory_space space = described.space;
   const vector_order order = vector_order_of(a.order, "arrays->order");
   check_ld(a.ld, s, order);
   const std::int64_t stripes = order == vector_order::row_major ? s.rows : s.cols;
   const index_t length = order == vector_order::row_major ? s.cols : s.rows;
-  std::vector<T> dense(stripes == 0 ? 0 : static_cast<std::size_t>((stripes - 1) * a.ld + length));
+  std::vector<N> dense(stripes == 0 ? 0 : static_cast<std::size_t>((stripes - 1) * a.ld + length));
   if (!dense.empty()) require(a.values, "arrays->values");
   check_memory("arrays->values", a.values, space);
-  copy_bytes(ctx, dense.data(), memory_space::host, a.values, space, dense.size() * sizeof(T));
+  copy_bytes(ctx, dense.data(), memory_space::host, a.values, space, dense.size() * sizeof(N));
   std::vector<std::int64_t> rowptr{0};
   std::vector<index_t> colind;
-  std::vector<T> values;
+  std::vector<N> values;
   for (index_t i = 0; i < s.rows; ++i) {
     for (index_t j = 0; j < s.cols; ++j) {
-      const T v = dense[at(i, j, a.ld, order)];
-      if (v == T{0}) continue;
+      const N v = dense[at(i, j, a.ld, order)];
+      if (further::is_zero(v)) continue;
       colind.push_back(j);
       values.push_back(v);
     }
     rowptr.push_back(static_cast<std::int64_t>(colind.size()));
   }
-  return csr<T>{s.rows, s.cols, to_buffer(ctx, rowptr), to_buffer(ctx, colind), to_buffer(ctx, values)};
+  return detail::csr_of(ctx, s, described.types.value, to_buffer(ctx, rowptr), to_buffer(ctx, colind),
+                        to_buffer(ctx, std::as_bytes(std::span<const N>(values))));
 }
 
 /// `ref`: all but what only bins have.
@@ -108,8 +114,7 @@ tulle_csr* convert(const context& ctx, const tulle_matrix_arrays& a) {
   checked_choice(a.format, "arrays->format", TULLE_COO, TULLE_BIN_BSR);
   matrix_ref made = described(a);
   if (a.format == TULLE_DENSE) {
-    const shape s = made.dimensions();
-    made = dispatch<type_set::all>(made.types, [&]<class T, class>() { return from_dense<T>(ctx, a, s, made.space); });
+    made = further::dispatch_numbers(made.types.value, [&]<class N>() { return from_dense<N>(ctx, a, made); });
   } else {
     made = ref_of(a, made);
     if (made.format == matrix_format::bin_bsr) check_slots(ctx, a, made);
@@ -133,6 +138,45 @@ void on_host(const matrix_ref& a, const F& f) {
   });
 }
 
+/// The matrix on the host.
+matrix_ref here(const matrix_ref& a) { return a.space == memory_space::host ? a : clone(context::cpu(), a); }
+
+/// Stands for a value where only whether it is finite counts.
+template <class R>
+float finiteness(further::complex_number<R> v) {
+  return static_cast<float>((v.re - v.re) + (v.im - v.im)) == 0 ? 0.0f
+         : std::isnan(v.re) || std::isnan(v.im)                 ? std::numeric_limits<float>::quiet_NaN()
+                                                                : std::numeric_limits<float>::infinity();
+}
+
+/// What `validate` finds in a matrix of any type: integers and booleans are finite, complex numbers where both parts
+/// are.
+validation find(const context& ctx, const matrix_ref& a, validate_options options) {
+  if (!is_further(a.types.value)) {
+    return dispatch<type_set::all>(a.types, [&]<class T, class O>() { return validate(ctx, a.as<T, O>(), options); });
+  }
+  const auto of_pattern = [&](const context& where, const matrix_ref& m) {
+    return m.types.offset == offset_type::i64 ? validate(where, m.as<float, std::int64_t>(), options)
+                                              : validate(where, m.as<float, std::int32_t>(), options);
+  };
+  if (!options.finite || !is_complex(a.types.value)) {
+    options.finite = false;
+    return of_pattern(ctx, a);
+  }
+  matrix_ref stand_in = here(a);
+  std::vector<float> flags(static_cast<std::size_t>(a.nnz));
+  const auto fill = [&](const auto* values) {
+    std::transform(values, values + a.nnz, flags.begin(), [](auto v) { return finiteness(v); });
+  };
+  if (a.types.value == scalar_type::c64) {
+    fill(static_cast<const further::complex_number<float>*>(stand_in.values));
+  } else {
+    fill(static_cast<const further::complex_number<double>*>(stand_in.values));
+  }
+  stand_in.values = flags.data();
+  return of_pattern(context::cpu(), stand_in);
+}
+
 tulle_status derive(const tulle_context* context, const tulle_csr* matrix, tulle_csr** out, const char* name,
                     matrix_ref (*f)(const tulle::context&, const matrix_ref&)) {
   return create(out, name, {{context, "context"}, {matrix, "matrix"}}, [&] {
@@ -151,12 +195,9 @@ tulle_status tulle_csr_convert(const tulle_context* context, const tulle_matrix_
 tulle_status tulle_csr_copy_out_rows(const tulle_context* context, const tulle_csr* matrix, int32_t* rowind) {
   return guard({{context, "context"}, {matrix, "matrix"}}, [&] {
     if (matrix->ref.nnz > 0) require(rowind, "rowind");
-    on_host(matrix->ref, [&](const auto& a) {
-      const auto offsets = a.rowptr.host();
-      for (tulle::index_t r = 0; r < a.rows; ++r) {
-        std::fill(rowind + offsets[static_cast<std::size_t>(r)], rowind + offsets[static_cast<std::size_t>(r) + 1], r);
-      }
-    });
+    const tulle::matrix_ref a = here(matrix->ref);
+    const tulle::further::row_offsets offsets(a.rowptr, a.types.offset);
+    for (tulle::index_t r = 0; r < a.rows; ++r) std::fill(rowind + offsets[r], rowind + offsets[r + 1], r);
   });
 }
 
@@ -167,13 +208,15 @@ tulle_status tulle_csr_copy_out_dense(const tulle_context* context, const tulle_
     const auto by = vector_order_of(order, "order");
     check_ld(ld, s, by);
     if (s.rows > 0 && s.cols > 0) require(values, "values");
-    on_host(matrix->ref, [&]<class T>(const tulle::csr<T>& a) {
-      T* const dense = static_cast<T*>(values);
+    const tulle::matrix_ref a = here(matrix->ref);
+    const tulle::further::row_offsets offsets(a.rowptr, a.types.offset);
+    tulle::further::dispatch_numbers(a.types.value, [&]<class N>() {
+      N* const dense = static_cast<N*>(values);
       for (tulle::index_t i = 0; i < s.rows; ++i) {
-        for (tulle::index_t j = 0; j < s.cols; ++j) dense[at(i, j, ld, by)] = 0;
-        for (std::int64_t k = a.rowptr.data()[i]; k < a.rowptr.data()[i + 1]; ++k) {
-          T& element = dense[at(i, a.colind.data()[k], ld, by)];
-          element = tulle::wrapping_sum(element, a.values.data()[k]);
+        for (tulle::index_t j = 0; j < s.cols; ++j) dense[at(i, j, ld, by)] = N::zero();
+        for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+          N& element = dense[at(i, a.colind[k], ld, by)];
+          element = add(element, static_cast<const N*>(a.values)[k]);
         }
       }
     });
@@ -237,8 +280,7 @@ tulle_status tulle_csr_validate(const tulle_context* context, const tulle_csr* m
     const tulle::validate_options options{(checks & TULLE_CHECK_SORTED) != 0, (checks & TULLE_CHECK_DUPLICATES) != 0,
                                           (checks & TULLE_CHECK_FINITE) != 0};
     const tulle::detail::operand here(context->value, "matrix", matrix->ref);
-    const auto v = tulle::dispatch<tulle::type_set::all>(
-        here.ref().types, [&]<class T, class O>() { return validate(context->value, here.ref().as<T, O>(), options); });
+    const auto v = find(context->value, here.ref(), options);
     *found = static_cast<tulle_data_status>(v.what);
     if (row != nullptr) *row = v.row;
     if (entry != nullptr) *entry = v.entry;

@@ -38,6 +38,7 @@ spmv_options options_of(const tulle_spmv_options* from) {
   set_tolerance(options, from->tolerance, from->bound);
   options.columns = checked_index(from->columns, "options->columns");
   options.columns_order = vector_order_of(from->columns_order, "options->columns_order");
+  options.conjugate = checked_flag(from->conjugate, "options->conjugate");
   return options;
 }
 

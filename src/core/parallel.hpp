@@ -11,6 +11,7 @@
 #include <tulle/core/types.hpp>
 #include <vector>
 
+#include "core/interruption_point.hpp"
 #include "core/partition_point.hpp"
 #include "core/workers.hpp"
 
@@ -49,14 +50,16 @@ void parallel_for(int threads, I n, const F& f) {
 }
 
 /// Calls f(part, next) once per part; next(each) calls each(i) for those of 0 .. n - 1 that this part gets, `chunk`
-/// neighbours at a time on whichever thread is free.
+/// neighbours at a time on whichever thread is free. A call that is to end early (tulle/core/interruption.hpp) does so
+/// between two chunks.
 template <std::integral I, class F>
 void parallel_chunks(int threads, I n, std::int64_t chunk, const F& f) {
   const std::int64_t all = n, chunks = all / chunk + 1;
   std::atomic<std::int64_t> taken = 0;
+  const interruption_point end_early;
   for_each_part(static_cast<int>(std::clamp<std::int64_t>(chunks, 1, threads)), [&](int part) {
     f(part, [&](auto&& each) {
-      for (std::int64_t begin; (begin = taken.fetch_add(chunk, std::memory_order_relaxed)) < all;) {
+      for (std::int64_t begin; (begin = taken.fetch_add(chunk, std::memory_order_relaxed)) < all && !end_early.is_over();) {
         const I end = static_cast<I>(std::min(begin + chunk, all));
         for (auto i = static_cast<I>(begin); i < end; ++i) each(i);
       }

@@ -38,7 +38,8 @@ constexpr std::size_t most_bytes = std::size_t{4} << 30;
 /// With the widest loads that the machine has, as the kernels use them.
 double sum(const double* a, std::size_t n) {
   double total = 0;
-  with_isa(best_isa(), [&]() __attribute__((always_inline)) { total = sum_body(a, n); });
+  with_isa(
+      best_isa(), [&]() __attribute__((always_inline)) { total = sum_body(a, n); });
   return total;
 }
 
@@ -64,13 +65,13 @@ void in_shares(int threads, std::size_t n, const Body& body) {
   });
 }
 
-/// `bytes` over the shortest of at least three runs, as many as fit half a second.
+/// `bytes` over the shortest of at least three runs, as many as fit the time given.
 template <class Run>
-double best_rate(double bytes, const Run& run) {
+double best_rate(double bytes, const Run& run, std::chrono::milliseconds fit = std::chrono::milliseconds(500)) {
   using clock = std::chrono::steady_clock;
   double best = 0;
   const auto begin = clock::now();
-  for (int i = 0; i < 3 || (i < 20 && clock::now() - begin < std::chrono::milliseconds(500)); ++i) {
+  for (int i = 0; i < 3 || (i < 20 && clock::now() - begin < fit); ++i) {
     const auto start = clock::now();
     run();
     best = std::max(best, bytes / std::chrono::duration<double>(clock::now() - start).count());
@@ -116,6 +117,19 @@ bandwidth measure_bandwidth(const context& ctx) {
     });
   });
   return result;
+}
+
+double measure_read_bandwidth(const context& ctx) {
+  const context host = context::cpu(ctx.threads());
+  const int threads = host.threads();
+  const std::size_t n = array_elements(host.info());
+  buffer<double> a(host, n);
+  in_shares(threads, n, [&](std::size_t begin, std::size_t end) { std::fill(a.data() + begin, a.data() + end, 1.0); });
+  std::atomic<double> seen = 0;
+  const auto read_all = [&] {
+    in_shares(threads, n, [&](std::size_t begin, std::size_t end) { seen = sum(a.data() + begin, end - begin); });
+  };
+  return best_rate(static_cast<double>(n * sizeof(double)), read_all, std::chrono::milliseconds(50));
 }
 
 double measure_launch_latency(int threads) {

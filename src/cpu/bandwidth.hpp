@@ -12,6 +12,9 @@ namespace tulle::cpu {
 /// (McCalpin: Memory bandwidth and machine balance, 1995). Takes about two seconds. Throws OUT_OF_MEMORY.
 bandwidth measure_bandwidth(const context& ctx);
 
+/// Of these the first, in about a tenth of a second: over one array, which caches do not hold either.
+double measure_read_bandwidth(const context& ctx);
+
 /// The least time from the start of an empty parallel region to its end, in microseconds.
 double measure_launch_latency(int threads);
 

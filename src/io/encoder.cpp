@@ -1,16 +1,22 @@
 #include "io/encoder.hpp"
 
 #include <fmt/format.h>
+#ifdef TULLE_HAS_XZ
+#include <lzma.h>
+#endif
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <tulle/core/status.hpp>
 #include <utility>
 #include <vector>
+
+#include "core/interruption_point.hpp"
 
 namespace tulle::detail {
 namespace {
@@ -23,9 +29,9 @@ class plain_encoder final : public encoder {
   void write(std::string_view bytes) override {
     while (!bytes.empty()) {
       const ssize_t written = ::write(fd_, bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail_to_write(name_, std::strerror(errno));
-      bytes.remove_prefix(static_cast<std::size_t>(written));
+      if (written < 0 && errno != EINTR) fail_to_write(name_, std::strerror(errno));
+      bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+      if (!bytes.empty()) look_for_interruption(true);  // a signal, while a pipe was full
     }
   }
   void finish() override {}
@@ -88,6 +94,54 @@ class zstd_encoder final : public encoder {
   std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> stream_{ZSTD_createCCtx(), ZSTD_freeCCtx};
 };
 
+#ifdef TULLE_HAS_XZ
+class xz_encoder final : public encoder {
+ public:
+  xz_encoder(int fd, const std::string& name) : sink_(fd, name), name_(name), out_(block) {
+    if (lzma_easy_encoder(&stream_, LZMA_PRESET_DEFAULT, LZMA_CHECK_CRC64) != LZMA_OK) {
+      throw error(status::out_of_memory, fmt::format("{}: no memory to compress it", name));
+    }
+  }
+  xz_encoder(const xz_encoder&) = delete;
+  xz_encoder& operator=(const xz_encoder&) = delete;
+  ~xz_encoder() override { lzma_end(&stream_); }
+
+  void write(std::string_view bytes) override {
+    stream_.next_in = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    stream_.avail_in = bytes.size();
+    while (stream_.avail_in > 0) run(LZMA_RUN);
+  }
+  void finish() override {
+    while (run(LZMA_FINISH) != LZMA_STREAM_END) {
+    }
+  }
+
+ private:
+  lzma_ret run(lzma_action action) {
+    stream_.next_out = out_.data();
+    stream_.avail_out = out_.size();
+    const lzma_ret result = lzma_code(&stream_, action);
+    if (result != LZMA_OK && result != LZMA_STREAM_END) fail_to_write(name_, "xz could not compress it");
+    sink_.write({reinterpret_cast<const char*>(out_.data()), out_.size() - stream_.avail_out});
+    return result;
+  }
+
+  plain_encoder sink_;
+  std::string name_;
+  std::vector<std::uint8_t> out_;
+  lzma_stream stream_ = LZMA_STREAM_INIT;
+};
+#endif
+
+std::unique_ptr<encoder> make_xz_encoder([[maybe_unused]] int fd, const std::string& name) {
+#ifdef TULLE_HAS_XZ
+  return std::make_unique<xz_encoder>(fd, name);
+#else
+  throw error(status::unsupported,
+              fmt::format("{}: this tulle was built without liblzma; .gz and .zst are there", name));
+#endif
+}
+
 }  // namespace
 
 void fail_to_write(const std::string& name, const char* why) {
@@ -97,6 +151,7 @@ void fail_to_write(const std::string& name, const char* why) {
 std::unique_ptr<encoder> make_encoder(const std::filesystem::path& file, int fd) {
   if (file.extension() == ".gz") return std::make_unique<gzip_encoder>(fd, file.string());
   if (file.extension() == ".zst") return std::make_unique<zstd_encoder>(fd, file.string());
+  if (file.extension() == ".xz") return make_xz_encoder(fd, file.string());
   return std::make_unique<plain_encoder>(fd, file.string());
 }
 

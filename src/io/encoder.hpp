@@ -1,4 +1,4 @@
-// Plain, gzip and zstd output to a file descriptor.
+// Plain, gzip, zstd and xz output to a file descriptor.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ class encoder {
   virtual void finish() = 0;
 };
 
-/// gzip or zstd where the name says so. `fd` stays the caller's.
+/// gzip, zstd or xz where the name says so. `fd` stays the caller's. Throws UNSUPPORTED for xz without liblzma.
 std::unique_ptr<encoder> make_encoder(const std::filesystem::path& file, int fd);
 
 [[noreturn]] void fail_to_write(const std::string& name, const char* why);

@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <tulle/core/nearest_name.hpp>
 #include <tulle/io/generate.hpp>
+#include <vector>
 
 #include "core/instantiate.hpp"
 #include "io/generate_pattern.hpp"
@@ -46,12 +48,12 @@ constexpr std::array infos = [] {
 }();
 
 const generator& find_generator(std::string_view name) {
-  std::string names;
+  std::vector<std::string_view> names;
   for (const generator& g : table) {
     if (g.info.name == name) return g;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", g.info.name);
+    names.push_back(g.info.name);
   }
-  throw error(status::invalid_argument, fmt::format("no generator is called '{}'; there are: {}", name, names));
+  throw error(status::invalid_argument, fmt::format("no generator is called '{}'{}", name, alternatives(name, names)));
 }
 
 value_kind kind_of(const parameters& p) {
@@ -80,6 +82,11 @@ void require_memory(const context& ctx, index_t rows, double nnz) {
 std::span<const generator_info> generators() noexcept { return generators_detail::infos; }
 
 bool is_generator(std::string_view spec) noexcept { return spec.starts_with("gen:"); }
+
+void check_generator(std::string_view spec) {
+  using namespace generators_detail;
+  kind_of(parameters(spec, find_generator(generator_name(spec)).info));
+}
 
 template <scalar T>
 csr<T> generate(const context& ctx, std::string_view spec) {

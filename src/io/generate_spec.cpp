@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <tulle/core/nearest_name.hpp>
 #include <tulle/core/status.hpp>
 
 namespace tulle::generators_detail {
@@ -73,7 +74,7 @@ parameters::parameters(std::string_view spec, const generator_info& generator)
     for (const auto& [alias, target] : aliases) {
       if (key == alias && find(defaults_, key) == nullptr && find(defaults_, target) != nullptr) key = target;
     }
-    if (find(defaults_, key) == nullptr) refuse(fmt::format("no parameter is called '{}'", key));
+    if (find(defaults_, key) == nullptr) refuse_key(key);
     if (given(key)) refuse(fmt::format("'{}' is given twice", key));
     given_.emplace_back(key, part.substr(equals + 1));
   });
@@ -122,6 +123,14 @@ double parameters::probability(std::string_view key) const {
 
 std::uint64_t parameters::seed() const {
   return static_cast<std::uint64_t>(integer("seed", 0, std::numeric_limits<std::int64_t>::max()));
+}
+
+void parameters::refuse_key(std::string_view key) const {
+  std::vector<std::string_view> names;
+  for (const auto& [name, value] : defaults_) names.emplace_back(name);
+  const std::string_view nearest = nearest_name(key, names);
+  refuse(fmt::format("no parameter is called '{}'{}", key,
+                     nearest.empty() ? "" : fmt::format(", did you mean '{}'?", nearest)));
 }
 
 void parameters::refuse(const std::string& message) const {

@@ -39,6 +39,8 @@ class parameters {
   [[noreturn]] void refuse(const std::string& message) const;
 
  private:
+  [[noreturn]] void refuse_key(std::string_view key) const;
+
   const generator_info& generator_;
   key_values given_;
   key_values defaults_;

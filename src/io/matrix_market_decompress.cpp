@@ -1,10 +1,14 @@
-// gzip and zstd data to text, as a stream: the memory held is the text that is there, whatever the headers claim.
+// gzip, zstd and xz data to text, as a stream: the memory held is the text that is there, whatever the headers claim.
 #include <fmt/format.h>
+#ifdef TULLE_HAS_XZ
+#include <lzma.h>
+#endif
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <tulle/core/status.hpp>
 
@@ -16,6 +20,7 @@ namespace {
 constexpr std::size_t piece = std::size_t{1} << 20;
 constexpr std::size_t largest_piece = 4 * piece;  // of text between two looks of the judge
 constexpr const char* bytes_follow = "corrupt (bytes follow the end)";
+constexpr std::uint64_t largest_dictionary = std::uint64_t{1} << 31;  // xz makes up to 1.5 GiB
 constexpr int largest_window_log = sizeof(void*) == 8 ? 31 : 30;  // all that zstd can do
 
 [[noreturn]] void fail(const std::string& name, const char* format, const char* why) {
@@ -34,6 +39,17 @@ constexpr int largest_window_log = sizeof(void*) == 8 ? 31 : 30;  // all that zs
                           std::size_t{1} << (largest_window_log - 20)));
 }
 
+#ifdef TULLE_HAS_XZ
+[[noreturn]] void fail_xz(const std::string& name, lzma_ret code) {
+  if (code == LZMA_MEM_ERROR) fail_memory(name);
+  if (code == LZMA_BUF_ERROR) fail(name, "xz", "truncated");  // no input is left, and there is room for text
+  if (code != LZMA_MEMLIMIT_ERROR) fail(name, "xz", "corrupt");
+  throw error(status::file_io,
+              fmt::format("{}: the xz data need more than {} MiB to decompress, the most that is supported", name,
+                          largest_dictionary >> 20));
+}
+#endif
+
 }  // namespace
 
 bool is_gzip(std::string_view bytes) noexcept { return bytes.starts_with("\x1f\x8b"); }
@@ -42,6 +58,8 @@ bool is_zstd(std::string_view bytes) noexcept {
   // A skippable frame, with which pzstd begins.
   return bytes.size() > 3 && bytes.substr(1, 3) == "\x2a\x4d\x18" && (bytes[0] & 0xf0) == 0x50;
 }
+
+bool is_xz(std::string_view bytes) noexcept { return bytes.starts_with(std::string_view("\xfd\x37zXZ\0", 6)); }
 
 growing_text decompress_gzip(std::string_view first, byte_source& rest, const std::string& name) {
   growing_text text;
@@ -101,5 +119,39 @@ growing_text decompress_zstd(std::string_view first, byte_source& rest, const st
   if (wanted != 0) fail(name, "zstd", "truncated");
   return text;
 }
+
+#ifdef TULLE_HAS_XZ
+growing_text decompress_xz(std::string_view first, byte_source& rest, const std::string& name) {
+  lzma_stream stream = LZMA_STREAM_INIT;
+  if (lzma_stream_decoder(&stream, largest_dictionary, LZMA_CONCATENATED) != LZMA_OK) fail_memory(name);
+  const std::unique_ptr<lzma_stream, decltype(&lzma_end)> ending(&stream, lzma_end);
+  growing_text text;
+  text_judge judge(name);
+  lzma_ret result = LZMA_OK;
+  for (std::string_view bytes = first; result != LZMA_STREAM_END;) {
+    const bool at_end = bytes.empty();
+    char* to = text.reserve(piece, name);
+    const std::size_t room = std::min(text.room(), largest_piece);
+    stream.next_in = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    stream.avail_in = bytes.size();
+    stream.next_out = reinterpret_cast<std::uint8_t*>(to);
+    stream.avail_out = room;
+    result = lzma_code(&stream, at_end ? LZMA_FINISH : LZMA_RUN);
+    if (result != LZMA_OK && result != LZMA_STREAM_END) fail_xz(name, result);
+    text.grow(room - stream.avail_out);
+    judge(text.view());
+    bytes.remove_prefix(bytes.size() - stream.avail_in);
+    if (bytes.empty() && !at_end) bytes = rest.next();
+  }
+  return text;
+}
+#else
+growing_text decompress_xz(std::string_view, byte_source&, const std::string& name) {
+  throw error(
+      status::unsupported,
+      fmt::format("{}: xz data, and this tulle was built without liblzma; `xz -dc FILE | tulle ... -` reads them",
+                  name));
+}
+#endif
 
 }  // namespace tulle::matrix_market

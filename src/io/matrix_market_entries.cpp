@@ -49,27 +49,6 @@ std::size_t make_room(const context& ctx, const source& file, const header& h, s
   return static_cast<std::size_t>(total);
 }
 
-template <scalar T>
-void check(const source& file, const header& h, const std::vector<segment>& segments) {
-  const std::string_view what = h.array ? "value" : "entry";
-  std::int64_t seen = 0;
-  for (const segment& s : segments) {
-    if (s.failed || s.count > h.entries - seen) file.require_text();
-    if (s.count > h.entries - seen) {
-      fail(status::invalid_format, file, line_of_entry(file, s, h.entries - seen),
-           fmt::format("{} number {}; the size line (line {}) allows {}", what, h.entries + 1, h.size_line, h.entries));
-    }
-    if (s.failed) diagnose<T>(file, h, s.error);
-    seen += s.count;
-  }
-  if (seen < h.entries) {
-    file.require_text();
-    fail(status::invalid_format, file, line_of(file.text, file.text.size() - 1),
-         fmt::format("the file ends after {} number {}; the size line (line {}) wants {}", what, seen, h.size_line,
-                     h.entries));
-  }
-}
-
 /// About 2^16 entries per bucket, so that what is sorted at a time fits the L2.
 template <class E>
 void choose_buckets(const header& h, std::size_t entries, entry_list<E>& list) {
@@ -120,6 +99,27 @@ auto dealer_for(mm_symmetry symmetry) {
 }
 
 }  // namespace
+
+template <scalar T>
+void check(const source& file, const header& h, const std::vector<segment>& segments) {
+  const std::string_view what = h.array ? "value" : "entry";
+  std::int64_t seen = 0;
+  for (const segment& s : segments) {
+    if (s.failed || s.count > h.entries - seen) file.require_text();
+    if (s.count > h.entries - seen) {
+      fail(status::invalid_format, file, line_of_entry(file, s, h.entries - seen),
+           fmt::format("{} number {}; the size line (line {}) allows {}", what, h.entries + 1, h.size_line, h.entries));
+    }
+    if (s.failed) diagnose<T>(file, h, s.error);
+    seen += s.count;
+  }
+  if (seen < h.entries) {
+    file.require_text();
+    fail(status::invalid_format, file, line_of(file.text, file.text.size() - 1),
+         fmt::format("the file ends after {} number {}; the size line (line {}) wants {}", what, seen, h.size_line,
+                     h.entries));
+  }
+}
 
 std::optional<std::string_view> lines_of(const source& file, const segment& s, std::vector<char>& held) {
   const std::size_t size = s.end - s.begin;
@@ -196,6 +196,7 @@ value_list<T> parse_values(const context& ctx, const source& file, const header&
 
 template entry_list<pattern_entry> parse_entries<pattern_entry>(const context&, const source&, const header&);
 #define TULLE_INSTANTIATE(T)                                                                                         \
+  template void check<T>(const source&, const header&, const std::vector<segment>&);                                 \
   template entry_list<valued_entry<T>> parse_entries<valued_entry<T>>(const context&, const source&, const header&); \
   template value_list<T> parse_values<T>(const context&, const source&, const header&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)

@@ -20,6 +20,11 @@ std::optional<std::string_view> lines_of(const source& file, const segment& s, s
 /// Room for the longest segment and a line end, where `lines_of` may need it.
 std::vector<char> room_for_lines(const source& file, const std::vector<segment>& segments);
 
+/// Throws INVALID_FORMAT or OVERFLOW naming the first line that is wrong, or where there are fewer or more entries than
+/// the size line claims.
+template <scalar T>
+void check(const source& file, const header& h, const std::vector<segment>& segments);
+
 /// Entries of a coordinate file with their mirror images, 0-based. Within a segment they are in buckets of
 /// 2^shift rows, and within a bucket in the order of the file, each mirror image right after its entry.
 template <class E>

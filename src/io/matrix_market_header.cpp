@@ -34,11 +34,12 @@ std::string_view guess(std::string_view text) {
   if (text.empty()) return " (the file is empty)";
   if (text.starts_with("version https://git-lfs"))
     return ": this is a git-LFS pointer; `git lfs pull` fetches the data";
-  if (text.starts_with("\xfd"
-                       "7zXZ"))
-    return ": this is xz data; decompress it with `xz -d`";
-  if (text.starts_with("\x1f\x8b") || text.starts_with("\x28\xb5\x2f\xfd")) return ": it is compressed twice";
+  if (is_gzip(text) || is_zstd(text) || is_xz(text)) return ": it is compressed twice";
   if (text.starts_with("BZh")) return ": this is bzip2 data; decompress it with `bzip2 -d`";
+  if (text.starts_with("PK\x03\x04")) return ": this is a zip archive; `unzip` takes the matrix out";
+  if (text.substr(std::min<std::size_t>(text.size(), 257)).starts_with("ustar")) {
+    return ": this is a tar archive; `tar -xf` takes the matrix out";
+  }
   return "";
 }
 
@@ -159,7 +160,7 @@ std::optional<header> look_for_header(const source& file, std::int64_t& last_lin
 
 /// Of a file that is read segment by segment.
 header read_open_header(const source& file) {
-  for (std::size_t size = std::size_t{1} << 16; size <= file.bytes; size *= 4) {
+  for (std::size_t size = std::size_t{1} << 12; size <= file.bytes; size *= 4) {
     std::string beginning(size, '\0');
     if (!read_at(file.fd, beginning.data(), size, file.start)) break;
     if (const auto found = find_header({beginning, file.name})) return *found;

@@ -45,8 +45,10 @@ const char* read_complex(const char* p, const char* end, std::complex<double>& v
 
 template <mm_field Field, scalar T>
 const char* read_value(const char* p, const char* end, const header& h, T& value) {
-  if constexpr (complex_scalar<T>) return read_complex<Field>(p, end, value);
-  else p = Field == mm_field::integer ? read_integer_as<T>(p, end, value) : read_real_as<T>(p, end, value);
+  if constexpr (complex_scalar<T>)
+    return read_complex<Field>(p, end, value);
+  else
+    p = Field == mm_field::integer ? read_integer_as<T>(p, end, value) : read_real_as<T>(p, end, value);
   if constexpr (std::integral<T>) {  // whose negative is wanted too
     const bool skew = h.symmetry == mm_symmetry::skew_symmetric;
     if (skew && p != nullptr && value == std::numeric_limits<T>::min()) return nullptr;
@@ -73,11 +75,23 @@ const char* read_entry(const char* p, const char* end, const header& h, E& to) {
   return is_line_end(*p) ? p : nullptr;
 }
 
-template <mm_field Field, class E>
-void parse_lines(std::string_view lines, const header& h, E* to, segment& s) {
+template <class E>
+void put(E* to, std::int64_t k, const E& entry) {
+  to[k] = entry;
+}
+template <class E, scalar T>
+void put(const entry_arrays<T>& to, std::int64_t k, const E& entry) {
+  to.row[k] = entry.row;
+  to.col[k] = entry.col;
+  if constexpr (requires { entry.value; }) to.value[k] = entry.value;
+}
+
+template <mm_field Field, class E, class To>
+void parse_lines(std::string_view lines, const header& h, To to, segment& s) {
   const char* p = lines.data();
   const char* end = p + lines.size();
-  const E* first = to;
+  std::int64_t count = 0;
+  E entry;
   while (p != end) {
     const char* line = p;
     p = skip_blanks(p);
@@ -89,16 +103,16 @@ void parse_lines(std::string_view lines, const header& h, E* to, segment& s) {
       p = skip_to_line_end(p) + 1;
       continue;
     }
-    p = to - first < s.room ? read_entry<Field>(p, end, h, *to) : nullptr;
+    p = count < s.room ? read_entry<Field>(p, end, h, entry) : nullptr;
     if (p == nullptr) {
       s.failed = true;
       s.error = s.begin + static_cast<std::size_t>(line - lines.data());
       break;
     }
     ++p;
-    ++to;
+    put(to, count++, entry);
   }
-  s.count = to - first;
+  s.count = count;
 }
 
 /// How many i of first .. last - 1 `is_one` holds for.
@@ -130,9 +144,8 @@ std::size_t find_line_end(const source& file, std::size_t position) {
 
 }  // namespace
 
-std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int threads) {
-  constexpr std::size_t smallest = std::size_t{1} << 15;
-  constexpr std::size_t largest = std::size_t{1} << 19;
+std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int threads, std::size_t smallest,
+                                      std::size_t largest) {
   const std::size_t size = file.size();
   const std::size_t step = std::clamp((size - data) / (8 * static_cast<std::size_t>(threads)), smallest, largest);
   std::vector<segment> segments;
@@ -162,14 +175,14 @@ std::int64_t count_entry_starts(std::string_view text) {
   });
 }
 
-template <class E>
-line_parser<E> parser_for(const header& h) {
+template <class E, class To>
+line_parser<E, To> parser_for(const header& h) {
   if constexpr (std::same_as<E, pattern_entry>) {
-    return parse_lines<mm_field::pattern, E>;
+    return parse_lines<mm_field::pattern, E, To>;
   } else if constexpr (complex_scalar<typename E::type>) {
-    return h.field == mm_field::complex ? parse_lines<mm_field::complex, E> : parse_lines<mm_field::real, E>;
+    return h.field == mm_field::complex ? parse_lines<mm_field::complex, E, To> : parse_lines<mm_field::real, E, To>;
   } else {
-    return h.field == mm_field::integer ? parse_lines<mm_field::integer, E> : parse_lines<mm_field::real, E>;
+    return h.field == mm_field::integer ? parse_lines<mm_field::integer, E, To> : parse_lines<mm_field::real, E, To>;
   }
 }
 
@@ -183,9 +196,11 @@ std::int64_t line_of_entry(const source& file, const segment& s, std::int64_t k)
   return line_of(file.text, s.end);
 }
 
-#define TULLE_INSTANTIATE(T)                                                      \
-  template line_parser<array_entry<T>> parser_for<array_entry<T>>(const header&); \
-  template line_parser<valued_entry<T>> parser_for<valued_entry<T>>(const header&);
+#define TULLE_INSTANTIATE(T)                                                                                          \
+  template line_parser<array_entry<T>> parser_for<array_entry<T>>(const header&);                                     \
+  template line_parser<valued_entry<T>> parser_for<valued_entry<T>>(const header&);                                   \
+  template line_parser<valued_entry<T>, entry_arrays<T>> parser_for<valued_entry<T>, entry_arrays<T>>(const header&); \
+  template line_parser<pattern_entry, entry_arrays<T>> parser_for<pattern_entry, entry_arrays<T>>(const header&);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 TULLE_FOR_EACH_FURTHER_READ(TULLE_INSTANTIATE)
 template line_parser<pattern_entry> parser_for<pattern_entry>(const header&);

@@ -41,15 +41,28 @@ struct array_entry {
   T value;
 };
 
+/// Entries in arrays of their own; those of a pattern have no value.
+template <scalar T>
+struct entry_arrays {
+  index_t* row;
+  index_t* col;
+  T* value;
+
+  [[nodiscard]] entry_arrays from(std::int64_t k) const { return {row + k, col + k, value + k}; }
+};
+
 /// Parses lines, the last of which must have its line end, into at most `room` entries of type E one after the other;
 /// sets count, and failed and error at the first line that is no entry, comment or blank, or has no room.
-template <class E>
-using line_parser = void (*)(std::string_view lines, const header&, E*, segment&);
-template <class E>
-line_parser<E> parser_for(const header& h);
+/// To: E*, or entry_arrays.
+template <class E, class To = E*>
+using line_parser = void (*)(std::string_view lines, const header&, To, segment&);
+template <class E, class To = E*>
+line_parser<E, To> parser_for(const header& h);
 
-/// Segments of whole lines; the last one may lack its line end.
-std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int threads);
+/// Segments of whole lines, of about `smallest` to `largest` characters; the last one may lack its line end.
+std::vector<segment> cut_at_line_ends(const source& file, std::size_t data, int threads,
+                                      std::size_t smallest = std::size_t{1} << 15,
+                                      std::size_t largest = std::size_t{1} << 19);
 /// Entries that so many characters can hold at most.
 std::int64_t most_entries(std::size_t characters, const header& h);
 /// Entries that these lines can hold at most.

@@ -2,16 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <new>
 #include <tulle/io/matrix_market.hpp>
 #include <utility>
 #include <vector>
 
 #include "core/instantiate.hpp"
 #include "io/matrix_market_assemble.hpp"
-#include "io/matrix_market_text.hpp"
+#include "io/matrix_market_open.hpp"
 
 namespace tulle {
 namespace matrix_market {
@@ -162,94 +160,39 @@ csr<T> read_array(const context& ctx, const source& file, const header& h) {
   return a;
 }
 
-context all_threads(const matrix_market_options& options) {
-  if (options.threads >= 0) return context::cpu(options.threads);
-  throw error(status::invalid_argument, fmt::format("threads: {} is negative; 0 means all", options.threads));
-}
-
-/// No more threads than there are pieces of text worth one.
-context context_for(const source& file, const matrix_market_options& options) {
-  constexpr std::size_t bytes_per_thread = std::size_t{1} << 15;
-  const context all = all_threads(options);
-  const std::size_t useful = file.size() / bytes_per_thread + 1;
-  return useful < static_cast<std::size_t>(all.threads()) ? context::cpu(static_cast<int>(useful)) : all;
-}
+}  // namespace
 
 template <scalar T>
-csr<T> parse(const source& file, const matrix_market_options& options, matrix_market_info& info) {
+csr<T> parse_csr(const source& file, const matrix_market_options& options, matrix_market_info& info) {
   const context ctx = context_for(file, options);
-  header h = read_header(file);
-  if (h.field == mm_field::complex && !complex_scalar<T>) {
-    fail(status::unsupported, file, 1,
-         fmt::format("complex values do not fit {}: they are read as c64 or c128", name(scalar_type_of<T>)));
-  }
-  h.no_diagonal = options.strict && h.symmetry == mm_symmetry::skew_symmetric;
-  info.field = h.field;
-  info.symmetry = h.symmetry;
-  info.array = h.array;
-  info.stored_entries = h.entries;
-  info.bytes = static_cast<std::int64_t>(file.size());
+  const header h = opened_header<T>(file, options, info);
   if (h.array) return read_array<T>(ctx, file, h);
   if (h.field == mm_field::pattern) return read_coordinates<T, pattern_entry>(ctx, file, h, options.strict, info);
   return read_coordinates<T, valued_entry<T>>(ctx, file, h, options.strict, info);
 }
 
-/// Returns f(); where memory does not suffice, the message begins with the name.
-template <class F>
-auto in_memory_for(std::string_view name, F f) {
-  try {
-    return f();
-  } catch (const std::bad_alloc&) {
-    throw error(status::out_of_memory, fmt::format("{}: no memory to read it", name));
-  } catch (const error& e) {
-    if (e.code() != status::out_of_memory || std::string_view(e.what()).starts_with(name)) throw;
-    throw error(status::out_of_memory, fmt::format("{}: no memory to read it: {}", name, e.what()));
-  }
-}
-
-/// parse, and what there is to know of the file where the caller asks for it.
-template <scalar T>
-csr<T> parse_timed(const source& file, const matrix_market_options& options, matrix_market_info* info,
-                   std::chrono::steady_clock::time_point start) {
-  matrix_market_info learnt;
-  csr<T> a = parse<T>(file, options, learnt);
-  learnt.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (info != nullptr) *info = std::move(learnt);
-  return a;
-}
-
-}  // namespace
 }  // namespace matrix_market
 
 template <scalar T>
 csr<T> parse_matrix_market(std::string_view text, std::string_view name, const matrix_market_options& options,
                            matrix_market_info* info) {
-  const auto start = std::chrono::steady_clock::now();
-  return matrix_market::in_memory_for(name, [&] {
-    return matrix_market::parse_timed<T>({text, name}, options, info, start);
+  return matrix_market::of_text(text, name, info, [&](const matrix_market::source& file, matrix_market_info& learnt) {
+    return matrix_market::parse_csr<T>(file, options, learnt);
   });
 }
 
 template <scalar T>
 csr<T> read_matrix_market(const std::filesystem::path& file, const matrix_market_options& options,
                           matrix_market_info* info) {
-  const auto start = std::chrono::steady_clock::now();
-  const std::string name = file == "-" ? "stdin" : file.string();
-  return matrix_market::in_memory_for(name, [&] {
-    const int threads = matrix_market::all_threads(options).threads();
-    matrix_market::file_text text(file, name);
-    if (text.is_open()) {
-      try {
-        return matrix_market::parse_timed<T>(text.as_source(), options, info, start);
-      } catch (const matrix_market::text_needed&) {
-        text.load(threads);
-      }
-    }
-    return matrix_market::parse_timed<T>(text.as_source(), options, info, start);
-  });
+  return matrix_market::of_file(file, options, info,
+                                [&](const matrix_market::source& opened, matrix_market_info& learnt) {
+                                  return matrix_market::parse_csr<T>(opened, options, learnt);
+                                });
 }
 
 #define TULLE_INSTANTIATE(T)                                                                               \
+  template csr<T> matrix_market::parse_csr<T>(const matrix_market::source&, const matrix_market_options&,  \
+                                              matrix_market_info&);                                        \
   template csr<T> read_matrix_market<T>(const std::filesystem::path&, const matrix_market_options&,        \
                                         matrix_market_info*);                                              \
   template csr<T> parse_matrix_market<T>(std::string_view, std::string_view, const matrix_market_options&, \

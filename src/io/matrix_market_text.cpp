@@ -14,12 +14,14 @@
 #include <tulle/core/status.hpp>
 #include <utility>
 
+#include "core/interruption_point.hpp"
 #include "core/parallel.hpp"
 
 namespace tulle::matrix_market {
 namespace {
 
 constexpr std::size_t piece = std::size_t{1} << 20;
+constexpr std::size_t small = std::size_t{1} << 16;  // a file that is read at once
 constexpr int shorter = -1;  // in place of an error number
 
 std::size_t largest_text() {
@@ -56,10 +58,10 @@ int read_part(int fd, char* to, std::size_t size, off_t place) noexcept {
 }
 
 bool is_compressed(int fd, off_t offset) {
-  std::array<char, 4> bytes{};
+  std::array<char, 6> bytes{};
   const ssize_t got = pread(fd, bytes.data(), bytes.size(), offset);
   const std::string_view first(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  return is_gzip(first) || is_zstd(first);
+  return is_gzip(first) || is_zstd(first) || is_xz(first);
 }
 
 /// `size` bytes of a regular file from `offset` on, read by several threads.
@@ -106,10 +108,14 @@ byte_source::byte_source(int fd, const std::string& name)
     : fd_(fd), name_(name), piece_(std::make_unique_for_overwrite<char[]>(piece)) {}
 
 std::string_view byte_source::next() {
+  look_for_interruption();
   std::size_t size = 0;
   while (size < piece) {
     const ssize_t got = read(fd_, piece_.get() + size, piece - size);
-    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EINTR) {  // a signal, while a pipe had nothing
+      look_for_interruption(true);
+      continue;
+    }
     if (got < 0) fail(name_, errno);
     if (got == 0) break;
     size += static_cast<std::size_t>(got);
@@ -135,13 +141,14 @@ file_text::file_text(const std::filesystem::path& file, std::string name)
   if (S_ISDIR(info.st_mode)) fail(name_, EISDIR);
   if (S_ISREG(info.st_mode) && info.st_size > start_ && !is_compressed(input_.get(), start_)) {
     open_bytes_ = static_cast<std::size_t>(info.st_size - start_);
-    if (open_bytes_ < piece) load(1);
+    if (open_bytes_ < small) load(1);
     return;
   }
   byte_source bytes(input_.get(), name_);
   const std::string_view first = bytes.next();
   text_ = is_gzip(first)   ? decompress_gzip(first, bytes, name_)
           : is_zstd(first) ? decompress_zstd(first, bytes, name_)
+          : is_xz(first)   ? decompress_xz(first, bytes, name_)
                            : read_pipe(first, bytes, name_);
 }
 

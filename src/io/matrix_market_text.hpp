@@ -83,8 +83,8 @@ bool read_at(int fd, char* to, std::size_t size, std::int64_t place) noexcept;
 /// An open file, and its text where it is small, compressed or a pipe.
 class file_text {
  public:
-  /// "-" is standard input. Throws FILE_IO naming the file (missing, a directory, unreadable; truncated or corrupt gzip
-  /// or zstd data), and what text_judge throws.
+  /// "-" is standard input. Throws FILE_IO naming the file (missing, a directory, unreadable; truncated or corrupt
+  /// gzip, zstd or xz data), and what text_judge throws.
   file_text(const std::filesystem::path& file, std::string name);
 
   /// A plain file of which no text is in memory: `as_source` is to be read segment by segment.
@@ -105,9 +105,12 @@ class file_text {
 
 bool is_gzip(std::string_view bytes) noexcept;
 bool is_zstd(std::string_view bytes) noexcept;
-/// All members or frames, one after the other, of which `first` is the beginning and `rest` gives what follows. Throws
-/// FILE_IO naming the file when the data are truncated or corrupt, and what text_judge throws.
+bool is_xz(std::string_view bytes) noexcept;
+/// All members, frames or streams, one after the other, of which `first` is the beginning and `rest` gives what
+/// follows. Throws FILE_IO naming the file when the data are truncated or corrupt, and what text_judge throws;
+/// decompress_xz UNSUPPORTED where liblzma was not built in.
 growing_text decompress_gzip(std::string_view first, byte_source& rest, const std::string& name);
 growing_text decompress_zstd(std::string_view first, byte_source& rest, const std::string& name);
+growing_text decompress_xz(std::string_view first, byte_source& rest, const std::string& name);
 
 }  // namespace tulle::matrix_market

@@ -1,4 +1,4 @@
-// A file being written: plain, gzip or zstd by its name. It takes its name only once it is complete.
+// A file being written: plain, gzip, zstd or xz by its name. It takes its name only once it is complete.
 #pragma once
 
 #include <filesystem>
@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tulle/io/write_file.hpp>
 
+#include "core/interruption_point.hpp"
 #include "io/encoder.hpp"
 
 namespace tulle::detail {
@@ -20,7 +21,10 @@ class output_file {
   output_file& operator=(const output_file&) = delete;
   ~output_file();
 
-  void write(std::string_view bytes) { encoder_->write(bytes); }
+  void write(std::string_view bytes) {
+    look_for_interruption();
+    encoder_->write(bytes);
+  }
   void commit();
 
  private:

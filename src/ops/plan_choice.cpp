@@ -35,7 +35,7 @@ void any_spmv_plan::impl::choose(bool quick) {
     analyse();
   }
   const type_key stored = source.ref().types;
-  const std::string choice = chosen_spmv_kernel(stats, stored, ctx.info(), options.policy);
+  const std::string choice = chosen_spmv_kernel(stats, chosen_for(), ctx.info(), options.policy);
   const spmv_kernel* chosen = spmv_kernel_for(ctx.backend(), choice, types());
   std::string why;  // empty: the rules'
   if (chosen == nullptr) {

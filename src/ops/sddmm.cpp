@@ -1,8 +1,8 @@
 // A plan of C = alpha P o (U V^T) + beta C. A CSC is the CSR of the transpose, whose U and V change places.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tulle/core/nearest_name.hpp>
 #include <tulle/ops/sddmm.hpp>
 #include <vector>
 
@@ -39,8 +39,8 @@ const sddmm_kernel& find(const context& ctx, const matrix_ref& a, const sddmm_op
     reason = wanted.empty() ? std::string(k.summary) : "asked for by name";
     return k;
   }
-  throw error(status::invalid_argument, fmt::format("no kernel '{}' of C = A o (U V^T) on backend {}; there are: {}",
-                                                    wanted, name(ctx.backend()), fmt::join(names, ", ")));
+  throw error(status::invalid_argument, fmt::format("no kernel '{}' of C = A o (U V^T) on backend {}{}", wanted,
+                                                    name(ctx.backend()), alternatives(wanted, names)));
 }
 
 }  // namespace

@@ -59,7 +59,13 @@ struct any_spmv_plan::impl {
   }
   /// Why this kernel. Rules are asked again, by the same statistics.
   [[nodiscard]] std::string why() const {
-    return reason.empty() ? choose_spmv(stats, source.ref().types, ctx.info(), options.policy).reason : reason;
+    return reason.empty() ? choose_spmv(stats, chosen_for(), ctx.info(), options.policy).reason : reason;
+  }
+  /// What rules go by. On a CPU narrower values are chosen for as those of the vectors are: x and sums have their type.
+  [[nodiscard]] type_key chosen_for() const {
+    type_key of = source.ref().types;
+    if (ctx.backend() == backend_kind::cpu) of.value = types().vector;
+    return of;
   }
   [[nodiscard]] operation_types types() const { return types_of(source.ref(), options); }
   [[nodiscard]] bool comes_in_bins() const { return source.ref().format == matrix_format::bin_bsr; }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/interruption_point.hpp"
 #include "core/memory_status.hpp"
 #include "core/split_mix.hpp"
 #include "kernels/backends.hpp"
@@ -99,6 +100,7 @@ class bench_stand {
   }
   template <class F>
   double sample(const F& apply, int count) {
+    look_for_interruption();
     begin_.record(ctx_.stream());
     for (int i = 0; i < count; ++i) apply(x_.data(), y_.data());
     end_.record(ctx_.stream());

@@ -1,9 +1,9 @@
 #include "plan/choose_spgemm.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <tulle/core/nearest_name.hpp>
 #include <vector>
 
 #include "kernels/backends.hpp"
@@ -26,8 +26,8 @@ spgemm_choice take_named(std::span<const spgemm_kernel> table, const spgemm_prob
   if (found == table.end()) {
     std::vector<std::string_view> names;
     for (const spgemm_kernel& k : table) names.push_back(k.name);
-    throw error(status::invalid_argument, fmt::format("no kernel '{}' for C = A B on backend {}; there are: {}", wanted,
-                                                      name(device.backend), fmt::join(names, ", ")));
+    throw error(status::invalid_argument, fmt::format("no kernel '{}' for C = A B on backend {}{}", wanted,
+                                                      name(device.backend), alternatives(wanted, names)));
   }
   if (const support s = takes(*found, problem, device); !s.ok) {
     throw error(status::unsupported, fmt::format("{} cannot make this product: {}", wanted, s.reason));

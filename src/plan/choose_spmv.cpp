@@ -9,6 +9,7 @@
 
 #include "kernels/bsr_block.hpp"
 #include "kernels/formats.hpp"
+#include "kernels/packed_parts.hpp"
 #include "kernels/padding.hpp"
 #include "kernels/processor.hpp"
 #include "plan/spmm_choice_cuda.hpp"
@@ -171,21 +172,25 @@ const char* not_worth_packing(const csr_stats& s, double value, int threads) {
 }  // namespace
 
 /// What is predicted to take least time: docs/notes/0024-choice-cpu.md.
-spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, bool gathers, bool why) {
+spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, processor_class processor, bool why) {
   if (!floating(types)) return in_csr(s, threads, say(why, "{} values stay in CSR", name(types.value)));
-  const bool pads = pads_too_much(s.sell_sorted_padding, s.sell_sorted_padding * static_cast<double>(s.nnz));
+  const auto pads = [&](double padding) { return pads_too_much(padding, padding * static_cast<double>(s.nnz)); };
   const auto value = static_cast<double>(size_of(types.value));
-  if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes_cpu(gathers)) {
-    if (pads)
-      return in_csr(s, threads, say(why, "slices of 32 rows would have {:.1f} slots a nonzero", s.sell_sorted_padding));
+  if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes_cpu(processor)) {
+    if (pads(packed_sorted_padding(s)))
+      return in_csr(s, threads,
+                    say(why, "slices of 32 rows would have {:.1f} slots a nonzero", packed_sorted_padding(s)));
     if (const char* reason = not_worth_packing(s, value, threads)) return in_csr(s, threads, say(why, "{}", reason));
     return {"packed",
             say(why, "slices of 32 rows like each other (mean row {:.1f}, longest {}) need 0 to 4 bytes an index",
                 s.mean, s.max)
                 .value_or("")};
   }
-  auto us = predicted_times_cpu(s, size_of(types.value), threads, gathers ? costs_by_gathers : costs_by_loads);
-  if (pads) us[1] = us[2] = std::numeric_limits<double>::infinity();
+  auto us = predicted_times_cpu(s, size_of(types.value), threads, costs_cpu(processor));
+  if (pads(packed_sorted_padding(s))) us[1] = std::numeric_limits<double>::infinity();
+  if (pads(s.sell_sorted_padding)) us[2] = std::numeric_limits<double>::infinity();
+  // A bin of blocks is as long as its longest row.
+  if (s.max > longest_packed_row(s.rows, s.nnz)) us[4] = std::numeric_limits<double>::infinity();
   const auto least = static_cast<std::size_t>(std::ranges::min_element(us) - us.begin());
   const auto& [csr, packed, sell, blocks, bins] = us;
   if (least == 0) return in_csr(s, threads, say(why, "about {:.2g} us, in slices of 32 rows {:.2g}", csr, packed));
@@ -239,7 +244,7 @@ bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& 
 
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {
   if (device.backend == backend_kind::cpu)
-    return choose_spmv_cpu(stats, types, device.multiprocessors, gathers_pay(), true);
+    return choose_spmv_cpu(stats, types, device.multiprocessors, this_processor(), true);
   if (is_further(types.value)) return choose_further_cuda(stats, types);
   if (policy == spmv_policy::simple) return choose_simple_cuda(stats, types);
   return choose_standard_cuda(stats, types, device);
@@ -247,7 +252,7 @@ spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_inf
 
 std::string chosen_spmv_kernel(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {
   if (device.backend == backend_kind::cpu)
-    return choose_spmv_cpu(stats, types, device.multiprocessors, gathers_pay(), false).kernel;
+    return choose_spmv_cpu(stats, types, device.multiprocessors, this_processor(), false).kernel;
   return choose_spmv(stats, types, device, policy).kernel;
 }
 

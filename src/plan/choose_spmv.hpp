@@ -5,6 +5,8 @@
 #include <string_view>
 #include <tulle/ops/spmv.hpp>
 
+#include "kernels/processor.hpp"
+
 namespace tulle {
 
 /// The kernel that takes every CSR where it is and learns nothing about it first.
@@ -25,9 +27,10 @@ inline constexpr std::string_view kernel_for_blocks = "bsr";
 inline constexpr std::string_view kernel_for_bins = "bin_bsr";
 inline constexpr std::string_view kernel_for_sorted_bins = "bin_bsr.compact";
 
-/// `choose_spmv` on so many threads of a CPU, of the class that `gathers_pay` tells (kernels/processor.hpp).
+/// `choose_spmv` on so many threads of a CPU, of a class (kernels/processor.hpp).
 /// Without `why` no reason is given: to put one into words takes longer than an application of a small matrix.
-spmv_choice choose_spmv_cpu(const csr_stats& stats, type_key types, int threads, bool gathers, bool why = true);
+spmv_choice choose_spmv_cpu(const csr_stats& stats, type_key types, int threads, processor_class processor,
+                            bool why = true);
 /// The kernel of `choose_spmv` alone.
 std::string chosen_spmv_kernel(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy);
 

@@ -1,10 +1,10 @@
 #include "plan/find_kernel.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <tulle/core/nearest_name.hpp>
 #include <tulle/ops/spmv.hpp>
 #include <vector>
 
@@ -46,8 +46,8 @@ const spmv_kernel& find_spmv_kernel(backend_kind backend, std::string_view wante
   for (const spmv_kernel& k : spmv_kernels(backend)) {
     if (contains(k.types, types)) names.push_back(k.name);
   }
-  throw error(status::invalid_argument, fmt::format("no kernel '{}' on backend {} for {}; there are: {}", wanted,
-                                                    name(backend), describe(types), fmt::join(names, ", ")));
+  throw error(status::invalid_argument, fmt::format("no kernel '{}' on backend {} for {}{}", wanted, name(backend),
+                                                    describe(types), alternatives(wanted, names)));
 }
 
 std::string describe(const operation_types& types) {

@@ -19,10 +19,11 @@
 #include "core/parallel.hpp"
 #include "kernels/bsr_block.hpp"
 #include "kernels/packed_parts.hpp"
+#include "kernels/processor.hpp"
 
 namespace tulle {
 
-inline constexpr std::size_t most_terms_cpu = 10;
+inline constexpr std::size_t most_terms_cpu = 11;
 using terms_cpu = std::array<double, most_terms_cpu>;
 
 /// A matrix as the terms see it.
@@ -33,6 +34,7 @@ struct spmv_subject_cpu {
   double uneven;                        // rows whose end comes as a surprise
   double slices, by_diagonal, by_rank;  // positions of packed, one of the two
   double half_empty;                    // those by rank that not all rows reach
+  double apart;                         // entries of rows that packed leaves in CSR
   double padded_positions, moved;       // of sell, and rows that it sorts
   double block, block_rows, blocks, with_holes, odd;
 
@@ -46,8 +48,9 @@ struct spmv_subject_cpu {
     uneven = rows * std::min(1.0, s.stddev);
     slices = std::ceil(rows / lanes);
     // As packed chooses between them: by what the two cost beside each other.
-    const double deep = std::clamp(rows, 1.0, lanes), diagonals = nnz * (1 - s.diagonal * (deep - 1) / deep);
-    const double ranks = nnz * std::min(s.sell_padding, s.sell_sorted_padding) / lanes;
+    apart = entries_apart(s);
+    const double deep = std::clamp(rows, 1.0, lanes), diagonals = (nnz - apart) * (1 - s.diagonal * (deep - 1) / deep);
+    const double ranks = nnz * packed_padding(s) / lanes;
     const bool along = diagonals * (value_bytes == 8 ? 17 : 9) < ranks * (value_bytes == 8 ? 50 : 40);
     by_diagonal = along ? diagonals : 0;
     by_rank = along ? 0 : ranks;
@@ -91,7 +94,8 @@ inline constexpr std::array<spmv_terms_cpu, 5> kernels_cpu{{
                a.scatter * a.by_rank,
                gathers * a.past_l1,
                gathers * a.past_l2,
-               a.streamed(a.nnz * (a.value + 1))};
+               a.streamed(a.nnz * (a.value + 1)),
+               a.apart};
      }},
     {"sell",
      [](const spmv_subject_cpu& a) -> terms_cpu {
@@ -133,8 +137,8 @@ using spmv_costs_cpu = std::array<std::array<terms_cpu, 2>, kernels_cpu.size()>;
 inline constexpr spmv_costs_cpu costs_by_gathers{{
     {{{7.48, 1.98, 0.225, 0.403, 0.116, 0.059, 0, 0.0132, 0, 0},
       {9.62, 3.07, 0.187, 0.159, 0.063, 0.122, 0, 0.00225, 0, 0}}},  // csr.serial
-    {{{17.5, 1.27, 3.48, 6.79, 0.775, 0.462, 0.166, 0.0776, 0, 0.0261},
-      {12.6, 1.16, 1.9, 4.42, 0.258, 0.529, 2.3, 0.158, 0, 0.00628}}},  // packed
+    {{{17.5, 1.27, 3.48, 6.79, 0.775, 0.462, 0.166, 0.0776, 0, 0.0261, 0.225},
+      {12.6, 1.16, 1.9, 4.42, 0.258, 0.529, 2.3, 0.158, 0, 0.00628, 0.187}}},  // packed
     {{{13.7, 2.53, 18.4, 0.214, 0, 0.016, 0, 0.00543, 0, 0}, {18.7, 0, 22.2, 0.0114, 0, 0.0179, 0, 0, 0, 0}}},  // sell
     {{{17.2, 1.83, 0.177, 0.712, 0.118, 0.395, 1.71, 1.16, 0.0186, 0},
       {26.5, 3.49, 0, 1.01, 0.0613, 0.417, 1.26, 0.51, 0, 0}}},  // bsr
@@ -144,8 +148,8 @@ inline constexpr spmv_costs_cpu costs_by_gathers{{
 inline constexpr spmv_costs_cpu costs_by_loads{{
     {{{6.53, 0.774, 0.303, 0.0891, 0.833, 0.169, 0.653, 0.00642, 0, 0},
       {12.3, 1.03, 0.283, 0, 1.34, 0.115, 0.728, 0.00574, 0, 0}}},  // csr.serial
-    {{{33.7, 0.47, 4.43, 9.82, 0.319, 0.594, 6.16, 0.125, 0.276, 0.0182},
-      {33.1, 2.49, 1.98, 5.14, 0.246, 0.733, 8.72, 0.113, 0.203, 0.011}}},  // packed
+    {{{33.7, 0.47, 4.43, 9.82, 0.319, 0.594, 6.16, 0.125, 0.276, 0.0182, 0.303},
+      {33.1, 2.49, 1.98, 5.14, 0.246, 0.733, 8.72, 0.113, 0.203, 0.011, 0.283}}},  // packed
     {{{14.6, 8.77, 10.5, 0.392, 1.39, 0.247, 0.315, 0.0113, 0, 0},
       {19.1, 6.01, 18, 0.455, 0.128, 0.0764, 0.276, 0.0017, 0, 0}}},  // sell
     {{{21.4, 1.28, 0.237, 1.15, 0.137, 0.453, 1.78, 2.12, 0.0109, 0},
@@ -153,10 +157,28 @@ inline constexpr spmv_costs_cpu costs_by_loads{{
     {{{83.4, 3.11, 0, 0.541, 0.201, 0.369, 1.32, 4.6, 0.014, 0},
       {94.2, 2.3, 0.2, 0.929, 0.0915, 0.336, 1.07, 4.07, 0.015, 0}}},  // bin_bsr.compact
 }};
+inline constexpr spmv_costs_cpu costs_by_narrow{{
+    {{{7.83, 0.9, 0.395, 0, 0.399, 0.208, 0.282, 0.00337, 0, 0, 0},
+      {11.6, 1.05, 0.367, 0, 0.399, 0.109, 0.468, 0.00141, 0, 0, 0}}},  // csr.serial
+    {{{52.3, 13.6, 6.51, 13, 2.13, 0.964, 5.4, 0.122, 0.135, 0.0174, 1.04},
+      {50.2, 17.7, 3.6, 9.91, 0.882, 1.06, 8.68, 0.128, 0, 0.0066, 0.884}}},  // packed
+    {{{28.3, 21.6, 25.9, 0.47, 1.94, 0.157, 0.194, 0.00228, 0, 0, 0},
+      {25.9, 17.3, 25, 0.473, 1.66, 0.108, 0.252, 0.00171, 0, 0, 0}}},  // sell
+    {{{23.6, 1.36, 0.495, 1.45, 0.17, 0.488, 0.612, 2.45, 0.0159, 0, 0},
+      {28.8, 1.72, 0.423, 1.73, 0.0712, 0.498, 1.15, 1.56, 0.0169, 0, 0}}},  // bsr
+    {{{102, 4.73, 0, 0.58, 0.221, 0.839, 0.5, 9.71, 0.0229, 0, 0},
+      {109, 3.76, 0.14, 1.18, 0.108, 0.627, 1.01, 9.24, 0.0193, 0, 0}}},  // bin_bsr.compact
+}};
 // end costs
 
+inline const spmv_costs_cpu& costs_cpu(processor_class c) {
+  return c == processor_class::gathers ? costs_by_gathers
+         : c == processor_class::loads ? costs_by_loads
+                                       : costs_by_narrow;
+}
+
 /// Above this many bytes of values and columns what memory gives decides, which the predicted times do not foresee.
-constexpr double most_predicted_bytes_cpu(bool gathers) { return (gathers ? 4 : 32) << 20; }
+constexpr double most_predicted_bytes_cpu(processor_class c) { return (c == processor_class::gathers ? 4 : 32) << 20; }
 
 /// Microseconds from the offer of a part to the end of a region beyond what its longest part takes (note 0014).
 constexpr double hand_over_cpu = 1;

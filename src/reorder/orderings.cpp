@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <numeric>
+#include <tulle/core/nearest_name.hpp>
 #include <tulle/ops/matrix.hpp>
 #include <tulle/reorder/orderings.hpp>
 #include <vector>
@@ -188,12 +189,12 @@ std::string_view name(ordering o) noexcept {
 }
 
 ordering ordering_named(std::string_view name) {
-  std::string list;
+  std::vector<std::string_view> names;
   for (const ordering o : all_orderings) {
     if (tulle::name(o) == name) return o;
-    list += fmt::format("{}{}", list.empty() ? "" : ", ", tulle::name(o));
+    names.push_back(tulle::name(o));
   }
-  throw error(status::invalid_argument, fmt::format("no ordering is called '{}'; there are: {}", name, list));
+  throw error(status::invalid_argument, fmt::format("no ordering is called '{}'{}", name, alternatives(name, names)));
 }
 
 std::span<const ordering> orderings() noexcept {

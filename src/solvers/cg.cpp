@@ -1,7 +1,7 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
+#include <tulle/core/nearest_name.hpp>
 #include <tulle/ops/matrix.hpp>
 #include <tulle/solvers/cg.hpp>
 
@@ -44,8 +44,8 @@ const cg_kernel& choose(const context& ctx, const cg_problem& problem, std::stri
                                                  name(ctx.backend()), name(problem.options.preconditioner)));
   }
   throw error(wanted.empty() ? status::unsupported : status::invalid_argument,
-              fmt::format("no solver '{}' on backend {} for {}; there are: {}", wanted, name(ctx.backend()),
-                          describe(types), fmt::join(names, ", ")));
+              fmt::format("no solver '{}' on backend {} for {}{}", wanted, name(ctx.backend()), describe(types),
+                          alternatives(wanted, names)));
 }
 
 /// The matrix and all that is known of it.

@@ -2,13 +2,12 @@
 #include "bench/load.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <thread>
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace tulle::cli::bench {
 namespace {
@@ -17,8 +16,13 @@ TEST(Load, SaysWhenThreadsAndOthersAreMoreThanTheCores) {
   EXPECT_EQ(overload({}, 4, 2), "");  // not known
   EXPECT_EQ(overload(0.1, 2, 2), "");
   EXPECT_EQ(overload(3.0, 4, 8), "");
-  EXPECT_NE(overload(1.0, 2, 2).find("2 threads here and 1.0 cores' worth of other processes on 2 cores"), std::string::npos);
+  EXPECT_NE(overload(1.0, 2, 2).find("2 threads here and 1.0 cores' worth of other processes on 2 cores"),
+            std::string::npos);
   EXPECT_NE(overload(0.0, 8, 2), "");
+  EXPECT_NE(overload(1.5, 1, 1).find("1 thread here and 1.5 cores' worth of other processes on 1 core;"),
+            std::string::npos);
+  EXPECT_FALSE(is_overloaded(0.1, 2, 2));
+  EXPECT_TRUE(is_overloaded(1.0, 2, 2));
 }
 
 TEST(Load, CountsWhatAnotherProcessDoesAndNotItself) {

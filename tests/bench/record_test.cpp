@@ -40,11 +40,19 @@ spmv_record with(const std::string& kernel, const latencies& l) {
   return r;
 }
 
+/// What write(page) writes where there is room.
+template <class Write>
+std::string written(const Write& write) {
+  page to(200);
+  write(to);
+  return to.text();
+}
+
 std::string table_of(const spmv_results& measured) {
   subject s;
   s.matrix.name = "cant";
   s.a.types = {scalar_type::f64, offset_type::i32};
-  return subject_table(s, measured);
+  return written([&](page& to) { add_subject(to, s, measured); });
 }
 
 TEST(Record, CountsFlopsAndBytesByTheMedian) {
@@ -110,14 +118,17 @@ TEST(BreakEven, CountsApplicationsUntilThePlanIsPaid) {
 TEST(LatencyTable, HasAColumnForEveryClock) {
   spmv_record r = with("picked", {9.25, 2.5, 4.75, 3.125, 8.0, ""});
   r.chosen = true;
-  EXPECT_TRUE(has(latency_table({&r, 1}),
-                  "* picked                    5.50      9.25      2.50      4.75      3.12      8.00\n"));
+  EXPECT_TRUE(has(written([&](page& to) {
+                    add_latencies(to, {&r, 1});
+                  }),
+                  "* picked            5.50 us  9.25 us  2.50 us    4.75 us   3.12 us     8.00 us\n"));
 }
 
 TEST(LatencyTable, SaysOnceWhatIsMissing) {
   const latencies none{9.25, 2.5, 4.75, {}, {}, "cannot be captured"};
-  const std::string text = latency_table(std::vector{with("cusparse.csr1", none), with("cusparse.csr2", none)});
-  EXPECT_TRUE(has(text, "4.75         -         -\n"));
+  const std::vector records{with("cusparse.csr1", none), with("cusparse.csr2", none)};
+  const std::string text = written([&](page& to) { add_latencies(to, records); });
+  EXPECT_TRUE(has(text, "4.75 us         -           -\n"));
   EXPECT_TRUE(has(text, "cannot be captured"));
   EXPECT_EQ(text.find("cannot be captured"), text.rfind("cannot be captured")) << text;
 }
@@ -128,6 +139,28 @@ TEST(SubjectTable, SortsByTimeAndMarksTheChoice) {
   EXPECT_LT(text.find("* picked "), text.find("slow "));
   EXPECT_TRUE(has(text, "picked: because"));
   EXPECT_TRUE(has(text, "2.00 times as long as the best of ours (fast)"));
+}
+
+TEST(SubjectTable, ShowsThePlansTimeOnceAndTheSpreadOfTheMedianInBothTables) {
+  spmv_record cold = timed("csr.rows", 40), warm = timed("csr.rows", 20);
+  warm.cache = "warm";
+  cold.plan_us = warm.plan_us = 1234;
+  cold.time = {10, 41, 9, 40, 35, 38, 42, {}};
+  warm.time = {10, 25, 9, 20, 15, 19, 21, {}};
+  const std::string text = table_of({{cold, warm}, {}});
+  EXPECT_EQ(text.find("1.23 ms"), text.rfind("1.23 ms")) << text;
+  EXPECT_TRUE(has(text, "40.0 us  10%"));
+  EXPECT_TRUE(has(text, "20.0 us  10%"));
+}
+
+TEST(SubjectTable, MarksWhatWasDisturbed) {
+  spmv_record r = timed("csr.rows", 40);
+  EXPECT_EQ(table_of({{r}, {}}).find('~'), std::string::npos);
+  r.disturbed = true;
+  r.time.others = 1.26;
+  const std::string text = table_of({{r}, {}});
+  EXPECT_TRUE(has(text, "~40.0 us"));
+  EXPECT_TRUE(has(text, "other processes kept up to 1.3 cores busy"));
 }
 
 TEST(SubjectTable, ComparesWithTheVendor) {
@@ -143,14 +176,14 @@ TEST(SubjectTable, SaysWhyAKernelDidNotRun) {
 TEST(ChoiceSummary, IgnoresKernelsWithWrongAnswers) {
   std::vector<spmv_record> records{timed("picked", 20, true), timed("fast", 1)};
   records[1].error_ratio = 2;
-  EXPECT_TRUE(has(choice_summary(records), "worst 1.00"));
+  EXPECT_TRUE(has(written([&](page& to) { add_summary(to, records); }), "worst 1.00"));
 }
 
 TEST(Failures, NamesWrongAnswersAndErrorsButNotRefusals) {
   spmv_results all{{timed("right", 1), timed("wrong", 1)},
                    {{"ell", "cant", "f64", "too wide", false}, {"sell", "cant", "f64", "launch failed", true}}};
   all.records[1].error_ratio = 3;
-  const std::string text = failures(all);
+  const std::string text = written([&](page& to) { add_failures(to, all); });
   EXPECT_TRUE(has(text, "spmv/wrong/cant/f64/cold"));
   EXPECT_TRUE(has(text, "launch failed"));
   EXPECT_FALSE(has(text, "right"));

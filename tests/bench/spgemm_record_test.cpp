@@ -1,9 +1,9 @@
 // The records of products: names, limits, and what counts as right.
+#include "bench/spgemm_record.hpp"
+
 #include <gtest/gtest.h>
 
 #include <limits>
-
-#include "bench/spgemm_record.hpp"
 
 namespace tulle::cli::bench {
 namespace {
@@ -65,7 +65,9 @@ TEST(SpgemmRecord, TheTableSaysWhatWasNotRun) {
   const spgemm_results measured{{whole()},
                                 {{"cusparse.spgemm1", "cant", "f64", "insufficient resources", false},
                                  {"kernel0", "cant", "f64", "a kernel failed", true}}};
-  const std::string text = spgemm_table(cant(), measured);
+  page to(100);
+  add_products(to, cant(), measured);
+  const std::string& text = to.text();
   EXPECT_NE(text.find("cant: A A, C 100 x 100"), std::string::npos) << text;
   EXPECT_NE(text.find("not run: insufficient resources"), std::string::npos) << text;
   EXPECT_NE(text.find("FAILED: a kernel failed"), std::string::npos) << text;

@@ -17,11 +17,24 @@ TEST(Summarise, GivesTheStatisticsOfAnOddCount) {
   EXPECT_DOUBLE_EQ(s.stddev, std::sqrt(2.5));  // 10 / (5 - 1)
 }
 
+TEST(Summarise, GivesQuartilesAndTheirDistance) {
+  const sample_summary s = summarise(std::vector<double>{5, 1, 3, 2, 4});
+  EXPECT_DOUBLE_EQ(s.lower, 2);
+  EXPECT_DOUBLE_EQ(s.upper, 4);
+  EXPECT_DOUBLE_EQ(*s.spread(), 2.0 / 3);
+  const sample_summary even = summarise(std::vector<double>{1, 2, 3, 4});
+  EXPECT_DOUBLE_EQ(even.lower, 1.75);
+  EXPECT_DOUBLE_EQ(even.upper, 3.25);
+  EXPECT_DOUBLE_EQ(*even.over(4).spread(), *even.spread());
+  EXPECT_DOUBLE_EQ(even.over(4).median, even.median / 4);
+}
+
 TEST(Summarise, TakesFewSamples) {
   EXPECT_DOUBLE_EQ(summarise(std::vector<double>{10, 1, 2, 4}).median, 3) << "the middle of an even count";
   const sample_summary one = summarise(std::vector<double>{7});
   EXPECT_DOUBLE_EQ(one.median, 7);
   EXPECT_DOUBLE_EQ(one.stddev, 0);
+  EXPECT_FALSE(one.spread());
   EXPECT_EQ(summarise({}).count, 0);
 }
 

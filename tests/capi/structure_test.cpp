@@ -42,7 +42,7 @@ const std::vector<mutation>& mutations() {
       {"nnz_negative", 0, [](auto&, auto& d) { d.nnz = -1; }, dimensions, "nnz"},
       {"nnz_past_32_bits", 0, [](auto&, auto& d) { d.offset_type = TULLE_OFFSET_I32, d.nnz = std::int64_t{1} << 31; },
        dimensions, "nnz"},
-      {"scalar_type_unknown", 0, [](auto&, auto& d) { d.scalar_type = 3; }, argument, "scalar_type"},
+      {"scalar_type_unknown", 0, [](auto&, auto& d) { d.scalar_type = 7; }, argument, "scalar_type"},
       {"offset_type_unknown", 0, [](auto&, auto& d) { d.offset_type = 2; }, argument, "offset_type"},
       {"space_unknown", 0, [](auto&, auto& d) { d.space = 2; }, argument, "space"},
       {"device_arrays_for_a_cpu", 0, [](auto&, auto& d) { d.space = TULLE_DEVICE; }, argument, "space"},

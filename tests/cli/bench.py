@@ -2,7 +2,9 @@
 import collections
 import itertools
 import json
+import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -95,9 +97,56 @@ class Bench(unittest.TestCase):
                 self.bench(*arguments, code=3)
 
     def test_goes_on_after_a_matrix_that_cannot_be_read(self):
-        run = self.run_of("/no/such/file.mtx", *ONE, code=3)
+        broken = self.file.with_name("broken.mtx")
+        broken.write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n3 3 1\n")
+        run = self.run_of(broken, *ONE, code=3)
         self.assertEqual(len(run["benchmarks"]), 1)
-        self.assertEqual(run["skipped"][0]["matrix"], "/no/such/file.mtx")
+        self.assertEqual(run["skipped"][0]["matrix"], str(broken))
+
+    def test_measures_nothing_where_a_name_is_wrong(self):
+        for arguments, code in (([*ONE, "/no/such/file.mtx"], 3), ([*ONE, "gen:nothing"], 2), ([*ONE, "gen:stencil:m=3"], 2),
+                                ([*QUICK, "--kernels", "csr.serial,csr.nonsense"], 2), (["solve", *QUICK, "--kernels", "csr.serial"], 2),
+                                (["spgemm", *QUICK, "gen:nothing", "/no/such/file.mtx"], 2), ([*QUICK, "--policy", "simple"], 2),
+                                ([*QUICK, "--sweep", "block_size"], 2), ([*QUICK, "--sweep", "lanes"], 2)):
+            with self.subTest(arguments):
+                self.assertEqual(self.bench(*arguments, code=code), "")
+
+    def test_says_what_a_parameter_is_for(self):
+        outcome = Outcome(BINARY, "bench", "--backend", "cpu", *QUICK, "--sweep", "block_size")
+        self.assertIn("threads of a block", outcome.stderr)
+        outcome = Outcome(BINARY, "bench", "--backend", "cpu", *QUICK, "--sweep", "sigma", "--kernels", "csr.serial")
+        self.assertEqual(outcome.code, 2)
+        self.assertIn("none of the kernels asked for has it", outcome.stderr)
+
+    def test_an_operation_is_a_subcommand(self):
+        for operation in ("spmv", "spmm", "spgemm", "solve"):
+            self.assertIn(operation, self.bench("--help"))
+            self.assertIn(f"tulle bench {operation}", self.bench(operation, "--help"))
+        self.assertNotIn("--rhs", self.bench("solve", "--help"))
+        run = self.run_of("--json", *QUICK[1:], "spmm", STENCIL, "--kernels", "csr.balanced")
+        self.assertEqual([(b["rhs"], b["matrix"]) for b in run["benchmarks"]], [(8, STENCIL)])
+
+    def test_says_that_other_processes_are_in_the_way(self):
+        spin = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() + 1)]
+        try:
+            outcome = Outcome(BINARY, "bench", "--backend", "cpu", "gen:stencil:n=60", "--no-bandwidth", "--no-diagnosis", "--warm",
+                              "--repeat", 50, "--kernels", "csr.balanced", "-o", self.file)
+        finally:
+            for process in spin:
+                process.kill()
+                process.wait()
+        self.assertEqual(outcome.code, 0, outcome.stderr)
+        record = json.loads(self.file.read_text())
+        self.assertTrue(record["context"]["disturbed"])
+        self.assertGreater(record["context"]["cores_of_others"], 0.25)
+        for b in record["benchmarks"]:
+            self.assertTrue(b["disturbed"])
+            self.assertGreater(b["cores_of_others"], 0.25)
+            self.assertLessEqual(b["lower_quartile"], b["median"])
+            self.assertGreaterEqual(b["upper_quartile"], b["median"])
+        self.assertRegex(outcome.stdout, r"csr.balanced +~\d")
+        self.assertIn("other processes kept up to", outcome.stdout)
+        self.assertIn("the machine is overloaded", outcome.stderr)
 
     def test_refuses_wrong_usage(self):
         for arguments in ([], [*QUICK, "--kernels", "csr.nonsense"], [*QUICK, "--repeat", 0], [*QUICK, "--sweep", "nonsense"],

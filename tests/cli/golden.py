@@ -18,7 +18,12 @@ from tool import environment
 NUMBER = r"-?\d[\d.]*(?:e[-+]?\d+)?"
 BUSY = "tulle: the machine is overloaded: "  # said of other processes
 VOLATILE = [
-    (rf"{NUMBER}( (?:us|ms|s|MB/s|GB/s|GFLOP/s))\b", r"#\1"),
+    (rf"{NUMBER} GFLOP/s", "# GFLOP/s"),
+    (rf"{NUMBER} [kMGT]?B/s of compulsory", "# GB/s of compulsory"),
+    (rf"{NUMBER}% of this machine's {NUMBER} [kMGT]?B/s", "#% of this machine's # GB/s"),
+    (r": out of caches", ""),
+    (rf"(?:{NUMBER} - )?{NUMBER} (?:ns|us|ms|s)\b", "# us"),
+    (rf"{NUMBER} MB/s", "# MB/s"),
     (rf'("(?:microseconds|numeric_us|gflops|gbs|plan_us|peak_bytes|workspace_bytes|seconds|mb_per_second|error_ratio)": ){NUMBER}', r"\1#"),
     (rf"(largest error is ){NUMBER}", r"\1#"),
     (rf"{NUMBER} k?B at", "# B at"),

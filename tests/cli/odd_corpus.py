@@ -103,7 +103,7 @@ def compressed():
     if shutil.which("zstd"):
         pack["zst"] = zstd
     for (name, text), (kind, compress) in itertools.product(BASES.items(), pack.items()):
-        data, known = compress(text), kind in ("gz", "zst")
+        data, known = compress(text), kind in ("gz", "zst") or (kind == "xz" and "--xz" in sys.argv)
         yield f"packed-{name}.{kind}", data, known
         yield f"packed-twice-{name}.{kind}.{kind}", compress(data), False
         for share in (1, 3, 5, 7):

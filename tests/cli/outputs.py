@@ -5,6 +5,7 @@ import errno
 import os
 import pathlib
 import pty
+import re
 import resource
 import signal
 import subprocess
@@ -13,10 +14,10 @@ import tempfile
 import time
 import unittest
 
-from tool import environment
+from tool import draws_png, environment
 
 BINARY = os.path.abspath(sys.argv.pop(1))
-ALWAYS = ["info a.mtx", "kernels", "spmv a.mtx", "spgemm a.mtx a.mtx --json", "generate --list", "--help", "--version",
+ALWAYS = ["info a.mtx", "kernels", "spmv a.mtx", "spgemm a.mtx a.mtx --json", "generate --list", "--help", "--version", "help solve", "completions bash",
           "spmv --help", "convert a.mtx -o -", "spmv a.mtx -o -", "solve gen:stencil:n=4,values=spd",
           "solve gen:stencil:n=4,values=spd -o -", "solve gen:stencil:n=4,values=spd --plot -",
           "permute a.mtx --repeat 0 --save-permutation -"]  # what these print is what they are for
@@ -26,7 +27,9 @@ FILES = [("convert a.mtx -o c.mtx", "c.mtx"), ("convert a.mtx -o c.mtx.gz", "c.m
          ("permute a.mtx --repeat 0 -o c.mtx", "c.mtx"), ("permute a.mtx --repeat 0 --save-permutation p.txt", "p.txt"),
          ("solve gen:stencil:n=8,values=spd -o x.mtx", "x.mtx"), ("solve gen:stencil:n=8,values=spd -o x.mtx.gz", "x.mtx.gz"),
          ("solve gen:stencil:n=8,values=spd --plot r.svg", "r.svg"), ("spy a.mtx --compare -o b.svg", "b.svg"),
-         ("spy a.mtx -o a.svg", "a.svg"), ("spy a.mtx --size 2000 -o a.png", "a.png")]
+         ("spy a.mtx -o a.svg", "a.svg"), ("info a.mtx --plot a.svg", "a.svg")]
+if draws_png(BINARY):
+    FILES.append(("spy a.mtx --size 2000 -o a.png", "a.png"))
 FAILING = {"info nofile": 3, "nocommand": 2, "info": 2, "spgemm a.mtx a.mtx --kernel nothing": 2, "info nofile --json": 3,
            "convert nofile -o c.mtx": 3}
 BENCH = "bench gen:diagonal:n=4 --no-bandwidth --backend cpu --warm --warmup 0 --repeat 1 --kernels csr.serial -o {}"
@@ -64,7 +67,7 @@ class Outputs(unittest.TestCase):
         out = [{"stdout": full}, {"preexec_fn": lambda: os.close(1)}]
         err = [{"stderr": full}, {"preexec_fn": lambda: os.close(2)}]
         both = [{"stdout": full, "stderr": full}, {"preexec_fn": lambda: os.closerange(1, 3)}]
-        written = {command: 0 for command, _ in FILES if command.split()[0] not in ("spmv", "spgemm", "permute", "solve")}
+        written = {command: 0 for command, _ in FILES if command.split()[0] not in ("info", "spmv", "spgemm", "permute", "solve")}
         for commands, of_out in (({c: 0 for c in ALWAYS}, 3), (written, 0), (FAILING, None)):
             for command, code in commands.items():
                 for options, expected in [(o, of_out if of_out is not None else code) for o in out + both] + [(o, code) for o in err]:
@@ -196,9 +199,27 @@ class Outputs(unittest.TestCase):
                 said += piece
         os.close(terminal)
         self.assertEqual(process.returncode, 4)
-        self.assertRegex(said, rb"^(\r\x1b\[K\d+ iterations, residual [^\r]+)+\r\x1b\[Ktulle: NOT_CONVERGED")
+        self.assertRegex(said, rb"^(\r\x1b\[K\[[= ]{20}\] +\d+% \d+ iterations, residual [^\r]+)+\r\x1b\[Ktulle: NOT_CONVERGED")
         self.assertIn(b"NOT_CONVERGED", out)
         self.assertNotIn(b"\r", self.run_it(command)[2])
+
+    def test_bench_shows_what_runs_and_how_much_is_done(self):
+        terminal, end = pty.openpty()
+        process = self.start("bench a.mtx --backend cpu --no-bandwidth --no-diagnosis --repeat 3 --kernels csr.serial,csr.rows", stderr=end)
+        os.close(end)
+        out, said = process.communicate(timeout=60)[0], b""
+        with contextlib.suppress(OSError):
+            while piece := os.read(terminal, 4096):
+                said += piece
+        os.close(terminal)
+        steps = [step.decode() for step in re.findall(rb"\r\x1b\[K(\[[^\r]+)", said)]
+        done = [int(re.search(r"(\d+)%", step)[1]) for step in steps]
+        self.assertEqual(done, sorted(done))
+        self.assertGreater(len(set(done)), 4, "it moves within one matrix")
+        for words in ("a.mtx f64: preparing", "a f64 csr.serial: plan", "a f64 csr.serial: cold", "a f64 csr.rows: warm"):
+            self.assertTrue(any(words in step for step in steps), (words, steps))
+        self.assertTrue(said.replace(b"\r\n", b"\n").rstrip().endswith(b"\x1b[K") or b"overloaded" in said, said)
+        self.assertNotIn(b"\x1b", out)
 
     def test_dev_stdout_is_standard_output(self):
         with (self.folder / "both").open("wb") as out:
@@ -227,7 +248,7 @@ class KilledAtAnyMoment(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             commands = {"generate stencil:n=20 -o c.mtx": "c.mtx", "generate stencil:n=14 -o c.mtx.gz": "c.mtx.gz",
-                        "spy gen:stencil:n=14 -o a.svg": "a.svg", "spmv gen:diagonal:n=9999 --repeat 1 -o y.mtx": "y.mtx"}
+                        "spy gen:stencil:n=14 -o a.svg": "a.svg", "spmv gen:diagonal:n=9999 --repeat 1 --no-bandwidth -o y.mtx": "y.mtx"}
             seen = {"old": 0, "new": 0}
             for command, file in commands.items():
                 target = folder / file

@@ -13,10 +13,17 @@ SKIPPED = 77  # the exit code that CTest takes for a skipped test
 
 
 def environment(home):
-    """The same everywhere: no colour, no GPU, no cache from an earlier run, two threads that do not spin."""
+    """The same everywhere: no colour, lines that nothing breaks, no GPU, no cache from an earlier run, two threads that do not
+    spin."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("TULLE_", "OMP_"))}
     return kept | {"HOME": str(home), "TULLE_CACHE_DIR": str(home), "NO_COLOR": "1", "CUDA_VISIBLE_DEVICES": "",
-                   "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", "LC_ALL": "C"}
+                   "OMP_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive", "LC_ALL": "C", "COLUMNS": "1000", "TERM": "xterm"}
+
+
+def draws_png(binary):
+    """Whether it is built with cairo."""
+    done = subprocess.run([binary, "spy", "no such file", "-o", "a.png"], capture_output=True, stdin=subprocess.DEVNULL)
+    return b"without cairo" not in done.stderr
 
 
 class Outcome:

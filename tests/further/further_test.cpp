@@ -233,6 +233,40 @@ TYPED_TEST(further, coo_and_csc_become_csr) {
   });
 }
 
+TYPED_TEST(further, transposed_without_a_copy) {
+  using T = TypeParam;
+  for (const int threads : {1, 3}) {
+    const context ctx = context::cpu(threads);
+    for (const char* name : {"rmat", "lengths_mixed", "short_rows", "1x1"}) {
+      const matrix<T> a(ctx, battery_matrix_named(name));
+      const csr<T> transpose_of_a = host_csr<T>(transpose(ctx, conjugate(ctx, a.here)).matrix);
+      const index_t rows = a.host.rows, cols = a.host.cols;
+      constexpr index_t count = 5;
+      const numbers<T> all(static_cast<std::size_t>(rows) * count, 3), y0(static_cast<std::size_t>(cols) * count, 4);
+      for (const index_t told : {0, 5}) {
+        any_spmv_plan plan(ctx, matrix_ref(a.here),
+                           {.effort = spmv_effort::none, .transpose = true, .conjugate = true, .columns = told});
+        EXPECT_EQ(plan.kernel(), "csr.transposed");
+        buffer<T> x = on<T>(ctx, all.span()), y = on<T>(ctx, y0.span());
+        plan.apply_many(1, {scalar_type_of<T>, rows, count, count, vector_order::row_major, x.data(), ctx.space()}, 1,
+                        {scalar_type_of<T>, cols, count, count, vector_order::row_major, y.data(), ctx.space()});
+        for (index_t j = 0; j < count; ++j) {
+          numbers<T> one(static_cast<std::size_t>(rows), 0), before(static_cast<std::size_t>(cols), 0),
+              got(static_cast<std::size_t>(cols), 0);
+          for (index_t i = 0; i < rows; ++i) one.data[i] = all.data[i * count + j];
+          for (index_t i = 0; i < cols; ++i)
+            before.data[i] = y0.data[i * count + j], got.data[i] = y.data()[i * count + j];
+          const auto reference = reference_spmv(ctx, T{1}, transpose_of_a.view(), one.span(), T{1}, before.span());
+          EXPECT_LE(error_ratio(reference, got.span()), 1) << name << " " << told << " " << j;
+          buffer<T> single = on<T>(ctx, before.span());
+          plan.apply(1, on<T>(ctx, one.span()), 1, single);
+          EXPECT_LE(error_ratio(reference, host_span<const T>(single.data(), single.size())), 1) << name << " " << j;
+        }
+      }
+    }
+  }
+}
+
 TEST(further_complex, conjugate_options_multiply_by_the_conjugate_transpose) {
   using T = std::complex<double>;
   const context ctx = context::cpu(2);

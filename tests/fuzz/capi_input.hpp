@@ -99,7 +99,7 @@ inline void break_description(input& in, csr_input& m) {
       a.nnz = in.one_of({a.nnz + 1, std::int64_t{-1}, INT64_MAX, std::int64_t{1} << 60});
       break;
     case 3:
-      a.scalar_type = 3;
+      a.scalar_type = 7;
       break;
     case 4:
       a.offset_type = -1;

@@ -1,6 +1,9 @@
 // The Matrix Market reader on compressed files.
-// Input: a byte of flags (1: zstd, else gzip; 2: the rest is text, to be compressed here in two pieces; else it is the
-// compressed file) and, for text, where it is cut in 255ths.
+// Input: a byte of flags (1: zstd, else 4: xz, else gzip; 2: the rest is text, to be compressed here in two pieces; else
+// it is the compressed file) and, for text, where it is cut in 255ths.
+#ifdef TULLE_HAS_XZ
+#include <lzma.h>
+#endif
 #include <zlib.h>
 #include <zstd.h>
 
@@ -34,6 +37,35 @@ std::string zstd(std::string_view text) {
   return out;
 }
 
+#ifdef TULLE_HAS_XZ
+std::string xz(std::string_view text) {
+  std::string out(lzma_stream_buffer_bound(text.size()), '\0');
+  std::size_t size = 0;
+  const auto* from = reinterpret_cast<const std::uint8_t*>(text.data());
+  fuzz::require(lzma_easy_buffer_encode(0, LZMA_CHECK_CRC32, nullptr, from, text.size(),
+                                        reinterpret_cast<std::uint8_t*>(out.data()), &size, out.size()) == LZMA_OK,
+                "no liblzma");
+  out.resize(size);
+  return out;
+}
+
+void begin_xz(const std::string& file, std::string& out) {
+  lzma_stream stream = LZMA_STREAM_INIT;
+  fuzz::require(lzma_stream_decoder(&stream, std::uint64_t{1} << 31, LZMA_CONCATENATED) == LZMA_OK, "no liblzma");
+  stream.next_in = reinterpret_cast<const std::uint8_t*>(file.data());
+  stream.avail_in = file.size();
+  stream.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+  stream.avail_out = out.size();
+  while (lzma_code(&stream, LZMA_RUN) == LZMA_OK && stream.avail_out > 0 && stream.avail_in > 0) {
+  }
+  out.resize(stream.total_out);
+  lzma_end(&stream);
+}
+#else
+std::string xz(std::string_view text) { return gzip(text); }
+void begin_xz(const std::string&, std::string& out) { out.clear(); }
+#endif
+
 /// The first 64 kB of the text, as far as they can be had: enough for a header.
 std::string beginning(const std::string& file) {
   std::string out(1 << 16, '\0');
@@ -47,6 +79,8 @@ std::string beginning(const std::string& file) {
     inflate(&stream, Z_SYNC_FLUSH);
     out.resize(stream.total_out);
     inflateEnd(&stream);
+  } else if (file.starts_with("\xfd\x37zXZ")) {
+    begin_xz(file, out);
   } else {
     const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> stream(ZSTD_createDCtx(), ZSTD_freeDCtx);
     ZSTD_inBuffer from{file.data(), file.size(), 0};
@@ -79,15 +113,16 @@ std::string outcome(const std::string& file, Read read) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const test::temporary_directory directory;
   if (size < 2) return 0;
-  const bool is_zstd = (data[0] & 1) != 0, is_text = (data[0] & 2) != 0;
-  const std::string file = directory / (is_zstd ? "fuzz.mtx.zst" : "fuzz.mtx.gz");
+  const bool is_zstd = (data[0] & 1) != 0, is_text = (data[0] & 2) != 0, is_xz = (data[0] & 4) != 0;
+  const std::string file = directory / "fuzz.mtx.packed";
+  const auto pack = is_zstd ? zstd : is_xz ? xz : gzip;
   const std::string rest(reinterpret_cast<const char*>(data) + 2, size - 2);
   const auto read = [&] { return read_matrix_market<double>(file, {.threads = 1}); };
   if (is_text) {
     if (!fuzz::is_small(rest)) return 0;
     const std::size_t cut = rest.size() * data[1] / 255;
     const std::string first = rest.substr(0, cut), second = rest.substr(cut);
-    test::write_file(file, is_zstd ? zstd(first) + zstd(second) : gzip(first) + gzip(second));
+    test::write_file(file, pack(first) + pack(second));
     const auto parse = [&] { return parse_matrix_market<double>(rest, file, {.threads = 1}); };
     fuzz::require(outcome(file, read) == outcome(file, parse), "a compressed file is read otherwise than its text");
   } else if (fuzz::is_small(beginning(rest))) {

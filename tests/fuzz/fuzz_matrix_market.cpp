@@ -13,6 +13,24 @@ void read(std::string_view text, bool strict) {
   }
 }
 
+/// Entries are refused where the CSR is, and are at least as many.
+void list(std::string_view text) {
+  std::int64_t nnz = -1, listed = -1;
+  std::string refused, refused_too;
+  try {
+    nnz = parse_matrix_market<double>(text, "fuzz", {.threads = 1}).nnz();
+  } catch (const error& e) {
+    refused = e.what();
+  }
+  try {
+    listed = parse_matrix_market_entries<double>(text, "fuzz", {.threads = 1}).count;
+  } catch (const error& e) {
+    refused_too = e.what();
+  }
+  require(refused == refused_too, "entries are judged otherwise than the matrix");
+  require(listed >= nnz, "entries are missing");
+}
+
 }  // namespace
 }  // namespace tulle::fuzz
 
@@ -24,5 +42,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read<double>(text, true);
   read<float>(text, false);
   read<std::int32_t>(text, false);
+  list(text);
   return 0;
 }

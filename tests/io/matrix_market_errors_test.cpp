@@ -19,6 +19,8 @@ class MatrixMarketErrors : public testing::TestWithParam<bad_text> {};
 TEST_P(MatrixMarketErrors, NamesTheLine) {
   for (const int threads : {1, 3}) {
     expect_error(GetParam().code, "text: " + GetParam().message, [&] { parse(GetParam().text, {.threads = threads}); });
+    expect_error(GetParam().code, "text: " + GetParam().message,
+                 [&] { parse_matrix_market_entries<double>(GetParam().text, "text", {.threads = threads}); });
   }
 }
 
@@ -35,9 +37,10 @@ INSTANTIATE_TEST_SUITE_P(
         bad_text{"%MatrixMarket matrix coordinate real general\n1 1 0\n", format, "line 1: no %%MatrixMarket banner"},
         bad_text{"version https://git-lfs.github.com/spec/v1\n", format,
                  "line 1: no %%MatrixMarket banner: this is a git-LFS pointer"},
-        bad_text{"\xfd"
-                 "7zXZ",
-                 format, "line 1: no %%MatrixMarket banner: this is xz data"},
+        bad_text{std::string("\xfd\x37zXZ\0", 6), format, "line 1: no %%MatrixMarket banner: it is compressed twice"},
+        bad_text{"BZh91AY&SY", format, "line 1: no %%MatrixMarket banner: this is bzip2 data"},
+        bad_text{"PK\x03\x04", format, "line 1: no %%MatrixMarket banner: this is a zip archive"},
+        bad_text{std::string(257, 'a') + "ustar", format, "line 1: no %%MatrixMarket banner: this is a tar archive"},
         bad_text{"%%MatrixMarket", format, "line 1: the banner names no object"},
         bad_text{"%%MatrixMarket tensor coordinate real general\n", format, "line 1: 'tensor' is not a known object"},
         bad_text{"%%MatrixMarket matrix sparse real general\n", format, "line 1: 'sparse' is not a known format"},
@@ -45,7 +48,8 @@ INSTANTIATE_TEST_SUITE_P(
         bad_text{"%%MatrixMarket matrix coordinate real\n1 1 0\n", format, "line 1: the banner names no symmetry"},
         bad_text{"%%MatrixMarket matrix coordinate real general 2\n", format, "line 1: '2' follows"},
         bad_text{"%%MatrixMarket matrix coordinate complex general\n1 1 0\n", status::unsupported, "line 1: complex"},
-        bad_text{"%%MatrixMarket matrix coordinate real hermitian\n1 1 0\n", status::unsupported, "line 1: a hermitian"},
+        bad_text{"%%MatrixMarket matrix coordinate real hermitian\n1 1 0\n", status::unsupported,
+                 "line 1: a hermitian"},
         bad_text{"%%MatrixMarket matrix array pattern general\n1 1\n", format, "line 1: an array cannot be a pattern"},
         bad_text{"%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n", format,
                  "line 1: a pattern has no signs"},

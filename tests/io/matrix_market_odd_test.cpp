@@ -35,6 +35,7 @@ class MatrixMarketOdd : public testing::Test {
   void check(const std::string& name, const std::string& expectation, const std::filesystem::path& path) {
     SCOPED_TRACE(name + ": " + expectation);
     const auto call = [&] { read_matrix_market<double>(path); };
+    EXPECT_EQ(error_of([&] { read_matrix_market_entries<double>(path); }), error_of(call));
     if (is_complex(read_file(path))) {
       expect_error(status::unsupported, "line 1", call);
     } else if (expectation.find("must be rejected") != std::string::npos && !narrower.contains(name)) {

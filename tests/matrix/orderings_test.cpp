@@ -322,7 +322,7 @@ TEST_P(ordering_one, a_pattern_that_is_not_symmetric_is_ordered_as_its_sum_with_
 
 TEST_P(ordering_one, names_and_arguments_are_checked) {
   for (const ordering how : orderings()) EXPECT_EQ(ordering_named(name(how)), how);
-  expect_error(status::invalid_argument, "no ordering is called 'rmc'; there are: natural, rcm, amd",
+  expect_error(status::invalid_argument, "no ordering is called 'rmc'; did you mean 'rcm'? There are: natural, rcm, amd",
                [] { (void)ordering_named("rmc"); });
   const matrix_ref a = graph(5, path(0, 5)).on(ctx());
   ordering_options options;

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every public header compiles alone, and use.cpp, which uses them, with a compiler's strictest warnings as errors.
+"""Every public header compiles alone, and use.cpp, which uses them, with a compiler's strictest warnings as errors. Whether
+a header of C++ needs another one first is the same for all compilers: gnu tries each alone, clang all in one file.
 usage: headers.py KIND COMPILER SOURCE BUILD, KIND being gnu, clang or nvcc"""
 import concurrent.futures
 import os
@@ -33,11 +34,14 @@ def problem(name, flags, text=None):
 
 jobs = [(source / "tests/packaging/use.cpp", FLAGS[kind])]
 if kind != "nvcc":
-    for path in sorted((source / "include").rglob("*.h*")):
-        name = path.relative_to(source / "include").as_posix()
-        flags = FLAGS[kind] if path.suffix == ".hpp" else C[kind]
-        language = [] if path.suffix == ".h" else ["-x", "c++"]
-        jobs.append((name, [*flags, *language], f"#include <{name}>\n#include <{name}>\n"))
+    names = [path.relative_to(source / "include").as_posix() for path in sorted((source / "include").rglob("*.h*"))]
+    twice = {name: f"#include <{name}>\n#include <{name}>\n" for name in names}
+    of_cpp = [name for name in names if name.endswith(".hpp")]
+    jobs += [(name, C[kind], twice[name]) for name in names if name not in of_cpp]
+    if kind == "clang":
+        jobs.append(("all headers", [*FLAGS[kind], "-x", "c++"], "".join(twice[name] for name in of_cpp)))
+    else:
+        jobs += [(name, [*FLAGS[kind], "-x", "c++"], twice[name]) for name in of_cpp]
 with concurrent.futures.ThreadPoolExecutor(2) as pool:
     problems = [text for text in pool.map(lambda job: problem(*job), jobs) if text]
 print("\n\n".join(problems) or f"{len(jobs)} files compile with {compiler}")

@@ -21,7 +21,7 @@ operands wide_rows() {
 }
 
 /// Rows of B with neighbouring columns from `start` on, used often: counted by words, added by blocks of 8 columns.
-operands neighbours(index_t start) {
+operands neighbours(index_t start, index_t width = 600'000) {
   std::mt19937_64 random(25);
   const auto row_of_b = [&](index_t r) {
     columns c;
@@ -29,7 +29,7 @@ operands neighbours(index_t start) {
       const index_t first = start + 70 * run + 3 * (r % 7), length = 3 + (r + run) % 15;
       for (index_t j = 0; j < length; ++j) c.push_back(first + j);
     }
-    if (r == 39) c.push_back(start + 599'999);
+    if (r == 39) c.push_back(start + width - 1);
     return c;
   };
   const auto row_of_a = [&](index_t i) {
@@ -39,7 +39,7 @@ operands neighbours(index_t start) {
       column = first + static_cast<index_t>(random() % static_cast<std::uint64_t>(last - first + 1));
     return c;
   };
-  operands p{matrix_of(60, 40, row_of_a), matrix_of(40, start + 600'000, row_of_b)};
+  operands p{matrix_of(60, 40, row_of_a), matrix_of(40, start + width, row_of_b)};
   p.a.values[20] = -infinity;
   p.b.values[5] = infinity;
   p.b.values[9] = std::numeric_limits<double>::quiet_NaN();
@@ -142,6 +142,7 @@ void add_cpu_products(std::vector<product_recipe>& all) {
   add("wide_rows", wide_rows);
   for (const index_t start : {0, 61, 523'000}) {
     add("neighbours_from_" + std::to_string(start), [=] { return neighbours(start); });
+    add("neighbours_of_few_from_" + std::to_string(start), [=] { return neighbours(start, 50'000); });
   }
   for (const index_t apart : {10, 6'000, 90'000}) {
     for (const index_t run : {1, 9}) {

@@ -275,10 +275,11 @@ TEST(ChooseSpmv, LeavesIntegersInPlace) {
   EXPECT_EQ(standard(regular(3'100, 46), i32), "csr.warp");
 }
 
-std::string on_cpu(const csr_stats& s, type_key t = f64, bool gathers = true) {
-  return choose_spmv_cpu(s, t, 2, gathers).kernel;
+std::string on_cpu(const csr_stats& s, type_key t = f64, processor_class processor = processor_class::gathers) {
+  return choose_spmv_cpu(s, t, 2, processor).kernel;
 }
-constexpr bool classes_of_processors[] = {true, false};
+constexpr processor_class classes_of_processors[] = {processor_class::gathers, processor_class::loads,
+                                                     processor_class::narrow};
 
 TEST(ChooseSpmvCpu, ThreadsShareLargeMatricesOnly) {
   EXPECT_EQ(on_cpu(regular(1'000, 5), i32), "csr.serial");
@@ -289,20 +290,20 @@ TEST(ChooseSpmvCpu, ThreadsShareLargeMatricesOnly) {
 TEST(ChooseSpmvCpu, PacksSmallMatricesWhoseRowsRepeat) {
   csr_stats few = regular(6, 65);
   few.sell_padding = few.sell_sorted_padding = 2.9;  // lanes without rows
-  for (const bool gathers : classes_of_processors) {
-    EXPECT_EQ(on_cpu(with(regular(900, 8.6), &csr_stats::diagonal, 1), f64, gathers), "packed");
-    EXPECT_EQ(on_cpu(with(regular(494, 3.4), &csr_stats::diagonal, 1), f32, gathers), "packed");
-    EXPECT_EQ(on_cpu(few, f64, gathers), "csr.serial");
-    EXPECT_EQ(on_cpu(few, f32, gathers), "csr.serial");
+  for (const processor_class processor : classes_of_processors) {
+    EXPECT_EQ(on_cpu(with(regular(900, 8.6), &csr_stats::diagonal, 1), f64, processor), "packed");
+    EXPECT_EQ(on_cpu(with(regular(494, 3.4), &csr_stats::diagonal, 1), f32, processor), "packed");
+    EXPECT_EQ(on_cpu(few, f64, processor), "csr.serial");
+    EXPECT_EQ(on_cpu(few, f32, processor), "csr.serial");
   }
 }
 
 TEST(ChooseSpmvCpu, TakesBlocksThatAreFull) {
   csr_stats s = regular(600, 23);
   s.block_fill = {0, 0, 0.6, 0.5, 1, 0.4, 0.4, 0.3, 0.4};
-  for (const bool gathers : classes_of_processors) {
+  for (const processor_class processor : classes_of_processors) {
     for (const type_key t : {f64, f32}) {
-      const std::string chosen = on_cpu(s, t, gathers);
+      const std::string chosen = on_cpu(s, t, processor);
       EXPECT_TRUE(chosen == "bsr" || chosen == "bin_bsr.compact") << chosen;
     }
   }
@@ -315,13 +316,14 @@ TEST(ChooseSpmvCpu, TakesBlocksThatAreFull) {
 TEST(ChooseSpmvCpu, KeepsColumnsAsTheyAreWhereGathersAreSlow) {
   csr_stats s = regular(2'000, 6);
   s.stddev = 2.4, s.sell_padding = 1.6, s.sell_sorted_padding = 1.02, s.gather_sectors = 26;
-  EXPECT_EQ(on_cpu(s, f64, true), "packed");
-  EXPECT_EQ(on_cpu(s, f64, false), "sell");
+  EXPECT_EQ(on_cpu(s, f64, processor_class::gathers), "packed");
+  EXPECT_EQ(on_cpu(s, f64, processor_class::loads), "sell");
 }
 
 TEST(ChooseSpmvCpu, GivesNoReasonWhereNoneIsAskedFor) {
   for (const csr_stats& s : {regular(6, 65), regular(900, 8.6), regular(100'000, 5), regular(500, 100)}) {
-    const spmv_choice told = choose_spmv_cpu(s, f64, 2, true), silent = choose_spmv_cpu(s, f64, 2, true, false);
+    const spmv_choice told = choose_spmv_cpu(s, f64, 2, processor_class::gathers),
+                      silent = choose_spmv_cpu(s, f64, 2, processor_class::gathers, false);
     EXPECT_EQ(told.kernel, silent.kernel);
     EXPECT_NE(told.reason, "");
     EXPECT_EQ(silent.reason, "");

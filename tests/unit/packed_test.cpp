@@ -68,12 +68,15 @@ struct packed_matrix {
   std::vector<V> list;
   buffer<std::byte> values;
   packed_values<V> stored;
+  std::int64_t longest;  // row that is stored
 
-  packed_matrix(const rows_matrix& m, index_t sigma, stored_as as = stored_as::whole)
-      : writer(storage_of(as), list_of<V>(as)), list(list_of<V>(as)) {
+  packed_matrix(const rows_matrix& m, index_t sigma, stored_as as = stored_as::whole,
+                std::int64_t most = std::numeric_limits<std::int64_t>::max())
+      : writer(storage_of(as), list_of<V>(as)), list(list_of<V>(as)), longest(most) {
     const bool by_slice = as == stored_as::by_slice;
     const std::vector<row_form> forms = forms_of(m.rows);
-    packed_encoder<std::int32_t> windows(m.rowptr.data(), m.colind.data(), sizeof(V), by_slice ? forms.data() : nullptr);
+    packed_encoder<std::int32_t> windows(m.rowptr.data(), m.colind.data(), sizeof(V), longest,
+                                         by_slice ? forms.data() : nullptr);
     std::int64_t slots = 0;
     for (index_t row = 0; row < m.rows; row += sigma)
       slots += windows.encode(row, std::min(row + sigma, m.rows), words);
@@ -124,14 +127,20 @@ void expect_right(const rows_matrix& m, const packed_matrix<V>& packed) {
   SCOPED_TRACE(packed.stored.by_slice ? "by slice" : name(packed.stored.storage));
   std::vector<V> x(static_cast<std::size_t>(m.cols), std::numeric_limits<V>::quiet_NaN());
   for (const index_t c : m.colind) x[static_cast<std::size_t>(c)] = static_cast<V>(1 + c % 5);
+  std::vector<double> sums;
+  std::vector<long_row<V>> apart;
+  for (index_t row = 0; row < m.rows; ++row) {
+    double sum = 0;
+    for (auto k = m.rowptr[row]; k < m.rowptr[row + 1]; ++k) sum += m.values[k] * x[m.colind[k]];
+    sums.push_back(sum);
+    if (m.rowptr[row + 1] - m.rowptr[row] > packed.longest) apart.push_back({row, static_cast<V>(sum)});
+  }
   for (const isa level : levels()) {
     std::vector<V> y(static_cast<std::size_t>(m.rows), std::numeric_limits<V>::quiet_NaN());
     scaled<V> out{{1, 0}, y.data()};
-    multiply_packed(level, packed.part, packed.stored, x.data(), out);
-    for (index_t row = 0; row < m.rows; ++row) {
-      double sum = 0;
-      for (auto k = m.rowptr[row]; k < m.rowptr[row + 1]; ++k) sum += m.values[k] * x[m.colind[k]];
-      ASSERT_EQ(y[row], sum) << "row " << row << " of " << m.rows << ", " << name(level);
+    multiply_packed(level, packed.part, packed.stored, std::span<const long_row<V>>(apart), x.data(), out);
+    for (std::size_t row = 0; row < sums.size(); ++row) {
+      ASSERT_EQ(y[row], sums[row]) << "row " << row << " of " << m.rows << ", " << name(level);
     }
   }
 }
@@ -225,6 +234,29 @@ TEST(Packed, RaggedSlicesAndSortedWindows) {
           m.add(columns);
         }
         expect_right(m, sigma);
+      }
+    }
+  }
+}
+
+TEST(Packed, LongRowsAreNamedAndTheirSumsTakenFromElsewhere) {
+  std::mt19937 random(5);
+  for (const index_t rows : {1, 33, 64, 130}) {
+    for (const index_t sigma : {32, 96, 1024}) {
+      for (const bool along : {false, true}) {
+        rows_matrix m;
+        for (index_t row = 0; row < rows; ++row) {
+          const bool is_long = row % 40 == 7 || row == rows - 1;
+          std::vector<index_t> columns(is_long ? 90 : along ? 3 : random() % 6);
+          for (std::size_t i = 0; i < columns.size(); ++i) {
+            columns[i] = along ? row + static_cast<index_t>(4 * i) : static_cast<index_t>(random() % 3000);
+          }
+          m.add(columns);
+        }
+        for (const std::int64_t longest : {2, 50}) {
+          expect_right(m, packed_matrix<double>(m, sigma, stored_as::whole, longest));
+          expect_right(m, packed_matrix<float>(m, sigma, stored_as::whole, longest));
+        }
       }
     }
   }

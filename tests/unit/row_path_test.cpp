@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <tulle/tulle.hpp>
 #include <vector>
 
+#include "cpu/spmv/row_order.hpp"
 #include "cpu/spmv/rows.hpp"
+#include "cpu/spmv/rows_by_length.hpp"
 
 namespace tulle::test {
 namespace {
@@ -40,7 +43,11 @@ struct rows_of_all_lengths {
     std::vector<V> y(rows, V{7});
     cpu::scaled<V> out{{1, 0}, y.data()};
     const csr_view<T, std::int32_t> a{rows, cols, rowptr.back(), rowptr.data(), colind.data(), values.data()};
-    cpu::multiply_rows(path, a, 0, rows, x.data(), out);
+    if (path == cpu::row_path::avx2_by_length) {
+      cpu::multiply_rows_by_length(a, cpu::row_order(a.rowptr, 0, rows), 0, x.data(), out);
+    } else {
+      cpu::multiply_rows(path, a, 0, rows, x.data(), out);
+    }
     return y;
   }
 };
@@ -69,6 +76,7 @@ void expect_same_bits(cpu::row_path other) {
 TEST(RowPaths, GiveTheSameBits) {
   if (cpu::best_isa() == isa::plain) GTEST_SKIP() << "this processor has no AVX2";
   expect_same_bits(cpu::row_path::avx2_masked);
+  expect_same_bits(cpu::row_path::avx2_by_length);
   if (cpu::best_isa() == isa::avx512) expect_same_bits(cpu::row_path::avx512);
 }
 
@@ -76,14 +84,52 @@ TEST(RowPaths, AreOfThoseThatTheProcessorHas) {
   for (const double mean : {0.0, 0.5, 3.0, 20.0, 5000.0}) {
     for (const cpu::row_ends ends : {cpu::row_ends::alike, cpu::row_ends::not_many, cpu::row_ends::many}) {
       for (const scalar_type t : {scalar_type::f64, scalar_type::f32}) {
-        const cpu::row_path chosen = cpu::fastest_row_path(t, mean, ends);
-        EXPECT_LE(chosen, cpu::path_of(cpu::best_isa()));
-        EXPECT_EQ(chosen, cpu::fastest_row_path(t, mean, ends)) << "once measured it stays";
+        for (const bool sorts : {false, true}) {
+          const cpu::row_path chosen = cpu::fastest_row_path(t, mean, ends, sorts);
+          if (cpu::best_isa() == isa::plain) {
+            EXPECT_EQ(chosen, cpu::row_path::plain);
+          }
+          if (cpu::best_isa() != isa::avx512) {
+            EXPECT_NE(chosen, cpu::row_path::avx512);
+          }
+          if (!sorts) {
+            EXPECT_NE(chosen, cpu::row_path::avx2_by_length);
+          }
+          EXPECT_EQ(chosen, cpu::fastest_row_path(t, mean, ends, sorts)) << "once measured it stays";
+        }
       }
       EXPECT_EQ(cpu::fastest_row_path(scalar_type::i32, mean, ends), cpu::path_of(cpu::best_isa()));
     }
   }
   EXPECT_FALSE(cpu::describe_row_paths().empty());
+}
+
+TEST(RowOrder, HoldsEveryRowOfAWindowOnceByLength) {
+  const std::vector<int> lengths{0, 3, 1, 700, 3, 255, 2, 0, 300};
+  std::vector<std::int32_t> rowptr{0};
+  for (index_t row = 0; row < 2 * cpu::row_order::window + 77; ++row) {
+    rowptr.push_back(rowptr.back() + lengths[static_cast<std::size_t>(row) % lengths.size()]);
+  }
+  constexpr index_t first = 5;
+  const index_t last = static_cast<index_t>(rowptr.size()) - 1;
+  const cpu::row_order order(rowptr.data(), first, last);
+  ASSERT_EQ(order.windows(), 3U);
+  for (std::size_t w = 0; w < order.windows(); ++w) {
+    const index_t begin = first + static_cast<index_t>(w) * cpu::row_order::window;
+    std::vector<bool> seen(static_cast<std::size_t>(std::min(cpu::row_order::window, last - begin)));
+    const std::uint8_t* rows = order.rows(w);
+    for (const auto* run = order.begin(w); run != order.end(w); rows += run->count, ++run) {
+      for (int i = 0; i < run->count; ++i) {
+        ASSERT_LT(rows[i], seen.size());
+        EXPECT_FALSE(seen[rows[i]]);
+        seen[rows[i]] = true;
+        const int length = rowptr[begin + rows[i] + 1] - rowptr[begin + rows[i]];
+        EXPECT_EQ(std::min(length, cpu::row_order::lengths - 1), run->length);
+      }
+    }
+    EXPECT_EQ(std::count(seen.begin(), seen.end(), true), static_cast<std::ptrdiff_t>(seen.size()));
+  }
+  EXPECT_EQ(cpu::row_order(rowptr.data(), 4, 4).windows(), 0U);
 }
 
 TEST(RowPaths, EndsAreForeseenWhereMostLengthsRepeatOrRowsAreFew) {

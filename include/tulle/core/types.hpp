@@ -9,6 +9,7 @@
 #include <limits>
 #include <string_view>
 
+/// All of the C++ API.
 namespace tulle {
 
 /// Row and column numbers. Dimensions stay below 2^31; counts of nonzeros may pass it (see offset_type).

@@ -45,7 +45,7 @@ struct csr_stats {
   };
   x_reads reads_f64{};       ///< of 8-byte values
   x_reads reads_f32{};       ///< of 4-byte values
-  double slice_padding = 1;  ///< sell_padding of sampled slices: not that of few very long rows
+  double slice_padding = 1;  ///< sell_padding of sampled slices (on a CPU the least of all) without very long rows
   /// Bytes that tell a column from the others of 32 neighbouring rows at the same place: 0, 1, 2 or 4, on average.
   double offset_bytes = 0;
   /// Widest range of columns (max - min + 1) over aligned groups of 128 rows.

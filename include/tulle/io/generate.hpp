@@ -5,7 +5,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-
 #include <tulle/core/context.hpp>
 #include <tulle/formats/matrices.hpp>
 
@@ -22,6 +21,9 @@ std::span<const generator_info> generators() noexcept;
 
 /// True for "gen:...".
 bool is_generator(std::string_view spec) noexcept;
+
+/// Makes nothing, and throws INVALID_ARGUMENT for an unknown generator, key or kind of values as `generate` does.
+void check_generator(std::string_view spec);
 
 /// Makes the matrix that `spec` names, in host memory, with sorted rows and no duplicates. The same matrix for any
 /// number of threads and on every machine. Every generator takes `values` (random, spd, integer; default random) and

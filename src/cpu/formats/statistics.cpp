@@ -1,7 +1,7 @@
 // Statistics of a CSR: sums over the offsets by windows of 1024 rows, over the columns by groups of 128 rows, then the
 // two samples (blocks in block_fill.hpp). Everything is summed in integers, so that no order shows.
 #include <algorithm>
-#include <bit>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -10,6 +10,8 @@
 #include "cpu/formats/block_fill.hpp"
 #include "cpu/formats/formats.hpp"
 #include "kernels/backends.hpp"
+#include "kernels/bsr_block.hpp"
+#include "kernels/packed_parts.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -62,36 +64,52 @@ struct row_sums {
   std::int64_t empty = 0;
   std::int64_t slots = 0;
   std::int64_t sorted_slots = 0;
+  std::int64_t short_slots = 0;
   std::uint64_t squares_low = 0;  // squared lengths, modulo 2^32 and above, so that neither sum can overflow
   std::uint64_t squares_high = 0;
 };
 
 template <scalar T, offset O>
 void row_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
+  const std::int64_t longest_short = longest_packed_row(a.rows, static_cast<std::int64_t>(a.nnz));
   const auto add_window = [&](std::int64_t window, row_sums& sums) {
     const std::int64_t first = window * sell_window;
     const std::int64_t count = std::min<std::int64_t>(sell_window, a.rows - first);
-    auto& [longest, empty, slots, sorted_slots, squares_low, squares_high] = sums;
+    auto& [longest, empty, slots, sorted_slots, short_slots, squares_low, squares_high] = sums;
+    std::int64_t most = 0;
     O lengths[sell_window];
     for (std::int64_t i = 0; i < count; ++i) {
       const O length = a.rowptr[first + i + 1] - a.rowptr[first + i];
       lengths[i] = length;
-      longest = std::max<std::int64_t>(longest, length);
+      most = std::max<std::int64_t>(most, length);
       empty += length == 0;
       const auto bounded = std::min<std::uint64_t>(static_cast<std::uint64_t>(length), std::uint64_t{0xffffffff});
       squares_low += bounded * bounded & 0xffffffff;
       squares_high += bounded * bounded >> 32;
     }
-    slots += slice_slots(lengths, count);
-    sorted_slots += sorted_slice_slots(lengths, count);
+    longest = std::max(longest, most);
+    const std::int64_t in_place = slice_slots(lengths, count), sorted = sorted_slice_slots(lengths, count);
+    slots += in_place;
+    sorted_slots += sorted;
+    if (most <= longest_short) {
+      short_slots += std::min(in_place, sorted);
+      return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      O& length = lengths[i] = a.rowptr[first + i + 1] - a.rowptr[first + i];  // sorting may have moved them
+      if (length > longest_short) length = 0;
+    }
+    const std::int64_t in_place_short = slice_slots(lengths, count);
+    short_slots += std::min(in_place_short, sorted_slice_slots(lengths, count));
   };
   const std::int64_t windows = (std::int64_t{a.rows} + sell_window - 1) / sell_window;
-  const auto [longest, empty, slots, sorted_slots, squares_low, squares_high] = parallel_reduce(
+  const auto [longest, empty, slots, sorted_slots, short_slots, squares_low, squares_high] = parallel_reduce(
       threads_for(ctx.threads(), a.rows), windows, 4, row_sums{}, add_window, [](row_sums& all, const row_sums& mine) {
         all.longest = std::max(all.longest, mine.longest);
         all.empty += mine.empty;
         all.slots += mine.slots;
         all.sorted_slots += mine.sorted_slots;
+        all.short_slots += mine.short_slots;
         all.squares_low += mine.squares_low;
         all.squares_high += mine.squares_high;
       });
@@ -106,6 +124,7 @@ void row_statistics(const context& ctx, csr_view<T, O> a, csr_stats& stats) {
   stats.ell_padding = ratio(rows * static_cast<double>(stats.max), nnz);
   stats.sell_padding = ratio(static_cast<double>(slots), nnz);
   stats.sell_sorted_padding = ratio(static_cast<double>(sorted_slots), nnz);
+  stats.slice_padding = ratio(static_cast<double>(short_slots), nnz);
 }
 
 struct column_extent {
@@ -156,12 +175,14 @@ std::int64_t count_sectors(const index_t* columns, std::int64_t count, index_t l
   const index_t first = low / columns_per_sector;
   if (high / columns_per_sector - first < words * bits) {
     std::uint64_t touched[words] = {};
+    std::int64_t found = 0;
     for (std::int64_t k = 0; k < count; ++k) {
       const index_t sector = columns[k] / columns_per_sector - first;
-      touched[sector / bits] |= std::uint64_t{1} << (sector % bits);
+      std::uint64_t& word = touched[sector / bits];
+      const std::uint64_t bit = std::uint64_t{1} << (sector % bits);
+      found += (word & bit) == 0 ? 1 : 0;
+      word |= bit;
     }
-    std::int64_t found = 0;
-    for (const std::uint64_t word : touched) found += std::popcount(word);
     return found;
   }
   index_t touched[warp];
@@ -253,6 +274,22 @@ csr_stats statistics(const context& ctx, csr_view<T, O> a) {
   return stats;
 }
 
+/// The best of seven sizes of blocks is often one of which too few were seen: it is looked at again in more places,
+/// until the best is one that was.
+template <scalar T, offset O>
+void look_closer(csr_view<T, O> a, csr_stats& stats) {
+  constexpr double least_fill = 0.6;  // below it blocks are seldom chosen
+  constexpr int most_looks = 3;
+  const std::int64_t entries = std::max(sampled_entries(a.nnz), static_cast<std::int64_t>(a.nnz) / 8);
+  std::array<bool, 9> closer{};
+  for (int look = 0; look < most_looks; ++look) {
+    const auto best = static_cast<std::size_t>(best_bsr_block(stats, sizeof(T)));
+    if (closer[best] || stats.block_fill[best] < least_fill) return;
+    closer[best] = true;
+    stats.block_fill[best] = sampled_block_fill(a.rows, a.rowptr, a.colind, static_cast<index_t>(best), entries);
+  }
+}
+
 /// The passes over the columns are left out, and of a small matrix's gathers, which take longer to look at than an application,
 /// so are most. Blocks are looked at in a few rows, and not at all (0) where columns are hardly ever side by side.
 template <scalar T, offset O>
@@ -265,6 +302,7 @@ inspection inspect(const context& ctx, csr_view<T, O> a) {
   if (!has_runs(a.nnz, a.colind)) return seen;
   const std::int64_t entries = sampled_entries(a.nnz);
   for (index_t b = 2; b <= 8; ++b) seen.stats.block_fill[b] = sampled_block_fill(a.rows, a.rowptr, a.colind, b, entries);
+  look_closer(a, seen.stats);
   return seen;
 }
 

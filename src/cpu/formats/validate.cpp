@@ -7,6 +7,7 @@
 
 #include "core/instantiate.hpp"
 #include "cpu/formats/formats.hpp"
+#include "cpu/spmv/isa.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -45,9 +46,13 @@ template <scalar T, offset O>
 bool columns_exist(csr_view<T, O> a, row_range range) {
   std::uint32_t greatest = 0;
   const O end = a.rowptr[range.end];
-#pragma omp simd reduction(max : greatest)
-  for (O k = a.rowptr[range.begin]; k < end; ++k)
-    greatest = std::max(greatest, static_cast<std::uint32_t>(a.colind[k]));
+  with_isa(
+      best_isa(), [&]() __attribute__((always_inline)) {
+        std::uint32_t most = 0;
+#pragma omp simd reduction(max : most)
+        for (O k = a.rowptr[range.begin]; k < end; ++k) most = std::max(most, static_cast<std::uint32_t>(a.colind[k]));
+        greatest = most;
+      });
   return a.rowptr[range.begin] == end || greatest < static_cast<std::uint32_t>(a.cols);
 }
 

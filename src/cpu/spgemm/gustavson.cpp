@@ -8,13 +8,15 @@
 //   repeat  nothing: a row of A with the columns of the row before, as where a node has several unknowns;
 //   shifted nothing: a row of A, and the rows of B that it names, are those before, one further: stencils and bands;
 //   tiny    sorting, up to 32 products, or 64 with AVX-512;
-//   window  bits for a range of columns, set by words where B is compressed to words (Wolf et al., HPEC 2017);
+//   window  bits for a range of columns, set by words where B is compressed to words (Wolf et al., HPEC 2017); with
+//   AVX2
+//           a list of columns or words, each as it is met first, which is sorted in registers where it is short;
 //   hash    a hash table, where the products are few in a range too wide for a window;
 //   wide    one window after another, where they are many;
-// and adds in a window of sums, in the hash table where C's row is too wide, or in place where rows are shifted: where
-// their products belong is the same in all. The products of an entry are added in
-// the order of A's entries, so that bits depend on neither threads nor panels. Bytes per product: 4 + sizeof(T) of B
-// and, for the columns, 4 of B or 12 for a word of neighbours. Always chosen.
+// and adds in a window of sums, 8 or 4 neighbours at a time where B's rows have such, in the hash table where C's row
+// is too wide, or in place where rows are shifted: where their products belong is the same in all. The products of an
+// entry are added in the order of A's entries, so that bits depend on neither threads nor panels. Bytes per product: 4
+// + sizeof(T) of B and, for the columns, 4 of B or 12 for a word of neighbours. Always chosen.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -32,12 +34,12 @@
 #include "cpu/spgemm/row_sums.hpp"
 #include "cpu/spgemm/shifted_rows.hpp"
 #include "cpu/spgemm/sink.hpp"
+#include "cpu/spgemm/spread_rows.hpp"
 #include "cpu/spgemm/window.hpp"
 
 namespace tulle::cpu {
 
 std::unique_ptr<spgemm_operator> make_spgemm_further(const context& ctx, const spgemm_problem& p);  // further.cpp
-
 
 std::unique_ptr<spgemm_operator> make_spgemm_masked(const context& ctx, const spgemm_problem& p);  // masked.cpp
 
@@ -48,13 +50,21 @@ constexpr std::int64_t worth_compressing = 4;
 
 /// Columns of B in a word of 64, on average, from which words are marked in place of columns.
 constexpr double full_words = 1.5;
+/// The same where columns are listed otherwise.
+constexpr double full_words_listed = 2.2;
+/// Entries of B, with AVX2 alone, above which its rows are fetched ahead: they are not in the L2.
+constexpr std::int64_t fetched_ahead = 1 << 16;
 /// Entries of B in 8 columns, on average, from which they are added with vectors.
 constexpr double full_blocks = 3;
+/// The same in 4 columns, with AVX2.
+constexpr double full_spread = 1.95;
 
 template <scalar T, offset O>
 class gustavson final : public spgemm_operator {
  public:
-  gustavson(const context& ctx, const spgemm_problem& p) : ctx_(ctx), product_{p.a.as<T, O>(), p.b.as<T, O>()} {}
+  gustavson(const context& ctx, const spgemm_problem& p) : ctx_(ctx), product_{p.a.as<T, O>(), p.b.as<T, O>()} {
+    product_.fetches_ahead = lists_ && product_.b.nnz > fetched_ahead;
+  }
 
   std::int64_t symbolic() override {
     const index_t rows = product_.a.rows;
@@ -64,17 +74,17 @@ class gustavson final : public spgemm_operator {
     scan_counts(ctx_.threads(), offsets_.data(), rows);
     schedule_ = row_schedule(ctx_, rows, offsets_.data());
     if (need.in_windows / worth_compressing > std::int64_t{product_.b.rows} + product_.b.nnz) {
-      words_ = compressed_rows::of(ctx_, isa_, product_.b, full_words);
+      words_ = compressed_rows::of(ctx_, isa_, product_.b, lists_ ? full_words_listed : full_words);
 #if TULLE_X86
       if (isa_ == isa::avx512) blocks_ = blocked_rows::of(ctx_, product_.b, full_blocks);
+      if (lists_) spread_ = spread_rows<T>::of(ctx_, isa_, product_.b, full_spread);
 #endif
     }
     allocate_scratch(need);
     const std::vector<std::int64_t> most = begin_threads();
     columns_.resize(most.size());
     for (std::size_t part = 0; part < most.size(); ++part) columns_[part].prepare(ctx_, most[part]);
-    schedule_.run(
-        [&](int thread, int part, index_t begin, index_t end) { find_columns(scratch(thread), part, begin, end); });
+    schedule_.run([&](int thread, int part, index_t begin, index_t end) { find_columns(thread, part, begin, end); });
     words_ = {};
     scan_counts(schedule_.threads(), offsets_.data(), rows);
     return offsets_.data()[rows];
@@ -82,6 +92,7 @@ class gustavson final : public spgemm_operator {
 
   void fill(const spgemm_values& values, const csr_sink& c) override {
     const row_product<T, O> p = product_.with(values);
+    spread_.read(ctx_, p.b);
     schedule_.run([&](int thread, int part, index_t begin, index_t end) {
       write_offsets(offsets_.data(), begin, end, c);
       copy_columns(part, begin, end, c.colind + c.first);
@@ -93,12 +104,13 @@ class gustavson final : public spgemm_operator {
 
   void numeric(const spgemm_values& values, const csr_sink& c) override {
     const row_product<T, O> p = product_.with(values);
+    spread_.read(ctx_, p.b);
     schedule_.run([&](int thread, int, index_t begin, index_t end) { add(p, thread, begin, end, c); });
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    std::size_t sum =
-        offsets_.bytes() + kinds_.bytes() + schedule_.bytes() + scratch_.bytes() + words_.bytes() + blocks_.bytes();
+    std::size_t sum = offsets_.bytes() + kinds_.bytes() + schedule_.bytes() + scratch_.bytes() + words_.bytes() +
+                      blocks_.bytes() + spread_.bytes();
     for (const kept_columns& part : columns_) sum += part.bytes();
     return sum;
   }
@@ -159,6 +171,7 @@ class gustavson final : public spgemm_operator {
 
   [[nodiscard]] row_kind kind_of(index_t i, std::int64_t entries, std::int64_t products) const {
     if (entries == 1) return row_kind::single;
+    if (lists_) return row_kind::window;
     if (products <= (isa_ == isa::avx512 ? tiny_products : most_inserted)) return row_kind::tiny;
     if (product_.b.cols <= widest_window) return row_kind::window;
     const std::int64_t span = span_of(product_, i).size();
@@ -189,8 +202,12 @@ class gustavson final : public spgemm_operator {
   /// For each thread a window, sums of rows that are added together, and a hash table.
   void allocate_scratch(const needs& need) {
     hash_ = {static_cast<std::size_t>(need.hashed)};
-    together_bytes_ = need.repeats && !blocks_.empty() ? together_layout(product_.b.cols).bytes(sizeof(T)) : 0;
-    scratch_bytes_ = window_layout(product_.b.cols).bytes(sizeof(T)) + together_bytes_ + hash_.bytes(sizeof(T));
+    together_bytes_ =
+        need.repeats && !(blocks_.empty() && spread_.empty()) ? together_layout(product_.b.cols).bytes(sizeof(T)) : 0;
+    const std::size_t last_rows = lists_ && words_.empty() ? static_cast<std::size_t>(product_.b.cols) : 0;
+    list_bytes_ = lists_ ? (list_space::size + (last_rows + 15) / 16 * 16) * sizeof(index_t) : 0;
+    scratch_bytes_ =
+        window_layout(product_.b.cols).bytes(sizeof(T)) + together_bytes_ + list_bytes_ + hash_.bytes(sizeof(T));
     scratch_ = buffer<std::byte>(ctx_, scratch_bytes_ * static_cast<std::size_t>(schedule_.threads()));
   }
 
@@ -201,6 +218,7 @@ class gustavson final : public spgemm_operator {
       std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
       std::fill_n(memory, scratch_bytes_ - hash_.bytes(sizeof(T)), std::byte{0});
       std::fill_n(scratch(thread).table.slots, hash_.slots(), hash_table<T>::free_slot);
+      if (index_t* const rows = lists(thread).last_row; rows != nullptr) std::fill_n(rows, product_.b.cols, -1);
       schedule_.for_each_part_of(thread, [&](int part, index_t begin, index_t end) {
         find_first(part, begin, end);
         most[static_cast<std::size_t>(part)] = most_kept(part, begin, end);
@@ -229,8 +247,16 @@ class gustavson final : public spgemm_operator {
     std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread);
     const window_layout wide(product_.b.cols);
     std::byte* together = memory + wide.bytes(sizeof(T));
-    return {wide.at<T>(memory), hash_.at<T>(together + together_bytes_),
+    return {wide.at<T>(memory), hash_.at<T>(together + together_bytes_ + list_bytes_),
             together_bytes_ > 0 ? reinterpret_cast<sum_of<T>*>(together) : nullptr};
+  }
+
+  list_space lists(int thread) {
+    if (!lists_) return {};
+    std::byte* memory = scratch_.data() + scratch_bytes_ * static_cast<std::size_t>(thread) +
+                        window_layout(product_.b.cols).bytes(sizeof(T)) + together_bytes_;
+    auto* const numbers = reinterpret_cast<index_t*>(memory);
+    return {numbers, list_bytes_ > list_space::size * sizeof(index_t) ? numbers + list_space::size : nullptr};
   }
 
   [[nodiscard]] std::int64_t most_columns(std::int64_t products) const {
@@ -265,10 +291,11 @@ class gustavson final : public spgemm_operator {
   [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const { return has_own_columns(i) && products > 0; }
 
   /// The columns of a part's rows to columns_, their numbers to offsets_[i + 1].
-  void find_columns(const sum_space<T>& s, int part, index_t begin, index_t end) {
+  void find_columns(int thread, int part, index_t begin, index_t end) {
+    const sum_space<T> s = scratch(thread);
     kept_columns& home = columns_[static_cast<std::size_t>(part)];
     kept_columns kept = std::move(home);  // its counters, on no cache line of another thread
-    const row_columns<T, O> columns{product_, words_, s.wide, s.table, isa_};
+    const row_columns<T, O> columns{product_, words_, s.wide, s.table, lists(thread), isa_};
     std::int64_t* offsets = offsets_.data();
     const auto find = [&](index_t i, std::int64_t products) {
       offsets[i + 1] = products;
@@ -306,21 +333,24 @@ class gustavson final : public spgemm_operator {
   }
 
   void add(const row_product<T, O>& p, int thread, index_t begin, index_t end, const csr_sink& c) {
-    const row_sums<T, O> sums{p, blocks_, scratch(thread), kinds_.data(), offsets_.data(), isa_};
+    const row_sums<T, O> sums{p, blocks_, spread_, scratch(thread), kinds_.data(), offsets_.data(), isa_};
     sums.add(begin, end, c.colind + c.first, static_cast<T*>(c.values) + c.first);
   }
 
   context ctx_;
   isa isa_ = best_isa();
   row_product<T, O> product_;
-  buffer<std::int64_t> offsets_;  // rows + 1, from 0
-  buffer<row_kind> kinds_;        // rows
+  bool lists_ = isa_ == isa::avx2 && product_.b.cols <= widest_window;  // whether columns are listed
+  buffer<std::int64_t> offsets_;                                        // rows + 1, from 0
+  buffer<row_kind> kinds_;                                              // rows
   row_schedule schedule_;
   compressed_rows words_;              // of B, while columns are looked for; empty where they are too few
   blocked_rows blocks_;                // of B; empty where they hold few entries
+  spread_rows<T> spread_;              // the same with AVX2
   std::vector<kept_columns> columns_;  // of the parts; of all but single and repeat rows
   hash_layout hash_{0};
   std::size_t together_bytes_ = 0;  // of one thread
+  std::size_t list_bytes_ = 0;      // of one thread
   std::size_t scratch_bytes_ = 0;   // of one thread
   buffer<std::byte> scratch_;
 };

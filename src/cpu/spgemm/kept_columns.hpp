@@ -11,7 +11,8 @@ namespace tulle::cpu {
 /// One part's columns. One thread at a time.
 class kept_columns {
  public:
-  static constexpr std::int64_t chunk_columns = 1 << 18;
+  static constexpr std::int64_t chunk_columns = 1 << 20;  // 4 MiB, which huge pages may back
+  static constexpr std::int64_t slack = 64;               // beyond what is reserved, for stores of whole registers
 
   /// The first chunk of a part whose rows take at most `rest` columns. To be called before the threads begin: most
   /// parts need no other, and allocators serve the first thread best.
@@ -19,9 +20,9 @@ class kept_columns {
     rest_ = rest;
     add_chunk(ctx, 0);
   }
-  /// Room for `most` columns, where the next row goes.
+  /// Room for `most` columns, where the next row goes; up to `slack` more may be written over.
   index_t* reserve(const context& ctx, std::int64_t most) {
-    if (static_cast<std::int64_t>(chunks_.back().columns.size()) - used_ < most) add_chunk(ctx, most);
+    if (static_cast<std::int64_t>(chunks_.back().columns.size()) - slack - used_ < most) add_chunk(ctx, most);
     rest_ -= most;
     return chunks_.back().columns.data() + used_;
   }
@@ -68,8 +69,8 @@ class kept_columns {
   };
   void add_chunk(const context& ctx, std::int64_t least) {
     finish();
-    chunks_.push_back(
-        {buffer<index_t>(ctx, static_cast<std::size_t>(std::max(least, std::min(rest_, chunk_columns)))), 0});
+    const std::int64_t room = std::max(least, std::min(rest_, chunk_columns)) + slack;
+    chunks_.push_back({buffer<index_t>(ctx, static_cast<std::size_t>(room)), 0});
     used_ = 0;
   }
 

@@ -6,6 +6,7 @@
 
 #include "cpu/spgemm/compressed_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
+#include "cpu/spgemm/lists_avx2.hpp"
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/tiny_avx512.hpp"
 #include "cpu/spgemm/window.hpp"
@@ -19,9 +20,11 @@ struct row_columns {
   const compressed_rows& words;  // of B; may be empty
   window<T> wide;
   hash_table<T> table;
+  list_space list;  // without AVX2: none
   isa set;
 
-  /// Writes the columns of row i, which has so many products, in order. Returns how many there are.
+  /// Writes the columns of row i, which has so many products, in order. Returns how many there are. There is room for
+  /// kept_columns::slack more.
   std::int64_t find(row_kind kind, index_t i, std::int64_t products, index_t* colind) const {
     switch (kind) {
       case row_kind::tiny:
@@ -29,7 +32,9 @@ struct row_columns {
       case row_kind::hash:
         return table.columns(p, i, colind);
       default:
-        return words.empty() ? by_columns(i, colind) : by_words(i, colind);
+        if (list.numbers == nullptr) return words.empty() ? by_columns(i, colind) : by_words(i, colind);
+        if (!words.empty()) return by_listed_words(i, colind);
+        return products <= most_listed ? by_list(i, colind) : by_columns(i, colind);
     }
   }
 
@@ -52,6 +57,7 @@ struct row_columns {
   std::int64_t take(index_t base, column_span marked, index_t* colind) const {
 #if TULLE_X86
     if (set == isa::avx512) return take_avx512(wide, base, marked, colind);
+    if (list.numbers != nullptr) return take_avx2(wide, base, marked, colind);
 #endif
     return wide.take(base, marked, colind);
   }
@@ -67,6 +73,50 @@ struct row_columns {
     const auto row = [&](index_t r) { return row_span{b.colind, b.rowptr[r], b.rowptr[r + 1]}; };
     return mark_and_take(i, 0, row, colind,
                          [&](index_t at, std::int64_t) { w.mark(at >> 6, std::uint64_t{1} << (at & 63)); });
+  }
+
+  /// In registers, or where they are many by bits, which are set once for each.
+  std::int64_t by_list([[maybe_unused]] index_t i, [[maybe_unused]] index_t* colind) const {
+    std::int64_t n = 0;
+#if TULLE_X86
+    n = list_columns_avx2(p, i, list);
+    if (n <= longest_sorted) {
+      sort_list_avx2(list.numbers, n, colind);
+      return n;
+    }
+    const window<T> w = wide;
+    column_span marked;
+    for (std::int64_t k = 0; k < n; ++k) {
+      const index_t column = list.numbers[k];
+      w.mark(column >> 6, std::uint64_t{1} << (column & 63));
+      marked.include(column, column);
+    }
+    n = take(0, marked, colind);
+#endif
+    return n;
+  }
+
+  std::int64_t by_listed_words([[maybe_unused]] index_t i, [[maybe_unused]] index_t* colind) const {
+    std::int64_t n = 0;
+#if TULLE_X86
+    listed_words listed{wide.words, list.numbers};
+    const csr_view<T, O>& a = p.a;
+    const index_t* const indices = words.indices.data();
+    const std::uint64_t* const bits = words.bits.data();
+    const std::int64_t* const offsets = words.offsets.data();
+    for (O k = a.rowptr[i], end = a.rowptr[i + 1]; k < end; ++k) {
+      const index_t r = a.colind[k];
+      for (std::int64_t l = offsets[r], last = offsets[r + 1]; l < last; ++l) listed.mark(indices[l], bits[l]);
+    }
+    if (listed.size <= longest_sorted) return listed.take(colind);
+    column_span marked;
+    for (std::int64_t k = 0; k < listed.size; ++k) {
+      wide.groups[list.numbers[k]] = 1;
+      marked.include(64 * list.numbers[k], 64 * list.numbers[k]);
+    }
+    n = take(0, marked, colind);
+#endif
+    return n;
   }
 
   std::int64_t by_words(index_t i, index_t* colind) const {

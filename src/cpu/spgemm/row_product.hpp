@@ -45,6 +45,7 @@ struct row_product {
   using sum = sum_of<T>;
   csr_view<T, O> a, b;
   sum alpha = 1;
+  bool fetches_ahead = false;  // the rows of B that are read next
 
   /// The same pattern with other numbers.
   [[nodiscard]] row_product with(const spgemm_values& v) const {
@@ -54,6 +55,15 @@ struct row_product {
     p.alpha = static_cast<sum>(static_cast<T>(v.alpha));
     return p;
   }
+  /// At entry k of A: begins to read what the entries 16 and 8 further will want.
+  [[gnu::always_inline]] void fetch_ahead(O k, O last, bool values) const {
+    __builtin_prefetch(b.rowptr + a.colind[std::min<O>(k + 16, last)]);
+    const O next = b.rowptr[a.colind[std::min<O>(k + 8, last)]];
+    __builtin_prefetch(b.colind + next);
+    if (values) __builtin_prefetch(b.values + next);
+  }
+  [[nodiscard, gnu::always_inline]] O last_of_a() const { return a.rowptr[a.rows] - 1; }
+
   [[nodiscard, gnu::always_inline]] sum scale(O k) const { return alpha * static_cast<sum>(a.values[k]); }
   /// A factor times an entry of B.
   [[nodiscard, gnu::always_inline]] sum times_b(sum factor, O l) const {
@@ -80,9 +90,14 @@ struct row_product {
 
   /// sums[column] += alpha a_ik b_kj for the products of row i.
   [[gnu::always_inline]] void add_to(index_t i, sum* sums) const {
+    fetches_ahead ? add_to<true>(i, sums) : add_to<false>(i, sums);
+  }
+  template <bool Ahead>
+  [[gnu::always_inline]] void add_to(index_t i, sum* sums) const {
     const sum factor = alpha;
-    const O end = a.rowptr[i + 1];
+    const O end = a.rowptr[i + 1], last_entry = last_of_a();
     for (O k = a.rowptr[i]; k < end; ++k) {
+      if constexpr (Ahead) fetch_ahead(k, last_entry, true);
       const sum scale = factor * static_cast<sum>(a.values[k]);
       const O* row = b.rowptr + a.colind[k];
       const index_t *column = b.colind + row[0], *last = b.colind + row[1];

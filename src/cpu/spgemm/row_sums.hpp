@@ -8,6 +8,7 @@
 #include "cpu/spgemm/hash_table.hpp"
 #include "cpu/spgemm/row_product.hpp"
 #include "cpu/spgemm/shifted_sums.hpp"
+#include "cpu/spgemm/spread_rows.hpp"
 #include "cpu/spgemm/window.hpp"
 
 namespace tulle::cpu {
@@ -39,7 +40,8 @@ struct sum_space {
 template <scalar T, offset O>
 struct row_sums {
   const row_product<T, O>& p;
-  const blocked_rows& blocks;  // of B; may be empty
+  const blocked_rows& blocks;    // of B, for AVX-512; may be empty
+  const spread_rows<T>& spread;  // of B, for AVX2; may be empty
   sum_space<T> space;
   const row_kind* kinds;
   const std::int64_t* offsets;  // of C's rows
@@ -47,7 +49,7 @@ struct row_sums {
 
   /// Rows begin .. end - 1. `colind` and `values` are C's.
   void add(index_t begin, index_t end, const index_t* colind, T* values) const {
-    const bool one_by_one = blocks.empty() && p.b.cols <= widest_window;
+    const bool one_by_one = !has_blocks() && p.b.cols <= widest_window;
     for (index_t i = begin, rows; i < end; i += rows) {
       rows = 1;
       const std::int64_t at = offsets[i], n = offsets[i + 1] - at;
@@ -69,6 +71,8 @@ struct row_sums {
   }
 
  private:
+  [[nodiscard]] bool has_blocks() const { return !blocks.empty() || !spread.empty(); }
+
   /// Row i and those after it that are it, shifted. 1 where row i is such a row itself: others before it were too few.
   [[nodiscard]] index_t rows_alike(index_t i, index_t end) const {
     index_t rows = 1;
@@ -88,28 +92,33 @@ struct row_sums {
     p.for_each_product(i, [&](index_t, sum_of<T> value) { *values++ = static_cast<T>(sum_of<T>{0} + value); });
   }
 
+  template <int Rows>
+  void add_blocks([[maybe_unused]] index_t i, [[maybe_unused]] index_t base, [[maybe_unused]] sum_of<T>* sums,
+                  [[maybe_unused]] std::int64_t stride) const {
+#if TULLE_X86
+    if (!spread.empty()) return add_spread_avx2<Rows>(p, spread, i, base, sums, stride);
+    add_blocks_avx512<Rows>(p, blocks, i, base, sums, stride);
+#endif
+  }
+
   void add_together([[maybe_unused]] index_t i, index_t rows, const index_t* colind, std::int64_t n, T* values) const {
     const index_t base = colind[0] & ~7;
     const auto stride = static_cast<std::int64_t>(together_layout(p.b.cols).stride);
-#if TULLE_X86
-    if (rows == 2) add_blocks_avx512<2>(p, blocks, i, base, space.together, stride);
-    if (rows == 3) add_blocks_avx512<3>(p, blocks, i, base, space.together, stride);
-    if (rows == 4) add_blocks_avx512<4>(p, blocks, i, base, space.together, stride);
+    if (rows == 2) add_blocks<2>(i, base, space.together, stride);
+    if (rows == 3) add_blocks<3>(i, base, space.together, stride);
+    if (rows == 4) add_blocks<4>(i, base, space.together, stride);
     static_assert(most_together == 4);
-#endif
     for (index_t row = 0; row < rows; ++row) {
       window<T>{space.together + row * stride}.take(base, colind, n, values + row * n);
     }
   }
 
   void add_row(index_t i, column_span span, const index_t* colind, std::int64_t n, T* values) const {
-#if TULLE_X86
-    if (!blocks.empty() && span.size() <= widest_window) {
+    if (has_blocks() && span.size() <= widest_window) {
       const index_t base = span.first & ~7;
-      add_blocks_avx512<1>(p, blocks, i, base, space.wide.sums, 0);
+      add_blocks<1>(i, base, space.wide.sums, 0);
       return space.wide.take(base, colind, n, values);
     }
-#endif
     if (span.size() > widest_window && kinds[i] != row_kind::wide) return space.table.numeric(p, i, colind, n, values);
     p.for_each_window(i, span, [&](index_t base, index_t last, auto for_each) {
       for_each([&](index_t at, O l, sum_of<T> factor) { space.wide.sums[at] += p.times_b(factor, l); });

@@ -11,7 +11,7 @@
 #include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"
 #include "cpu/spmv/cut_rows.hpp"
-#include "cpu/spmv/row_path.hpp"
+#include "cpu/spmv/row_walk.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -23,8 +23,12 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
       : csr_operator<T, O, finishing_operator<csr_balanced, V>>(a, threads_for_product(ctx, a), threads_for_product(ctx, a) + 1),
         parts_(static_cast<std::size_t>(this->threads_)),
         many_(ctx, a, this->threads_, told) {
-    this->path_ = fastest_row_path<V>(a, this->threads_);
-    for (int i = 0; i < this->threads_; ++i) parts_[i] = {merge_path_part(a, i, this->threads_)};
+    const bool sorts = told.effort != spmv_effort::none;
+    for (int i = 0; i < this->threads_; ++i) {
+      part<V>& p = parts_[i] = {merge_path_part(a, i, this->threads_)};
+      walks_.push_back(row_walk::of<V>(a, first_whole(p), p.last, this->threads_, sorts));
+    }
+    this->path_ = walks_[0].path();
   }
 
   /// The rows that are cut between parts are the last share.
@@ -33,7 +37,7 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
     const int parts = this->threads_;
     for_each_part(parts, [&](int i) {
       Finish finish = start;
-      take(parts_[i], x, finish);
+      take(parts_[i], walks_[i], x, finish);
       done(i, finish);
     });
     join<V>(parts_, start);
@@ -45,23 +49,27 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
     many_.run(this->a_, alpha, x, beta, y, finish);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return parts_.size() * sizeof(part<V>) + many_.bytes();
+    std::size_t bytes = parts_.size() * sizeof(part<V>) + many_.bytes();
+    for (const row_walk& walk : walks_) bytes += walk.bytes();
+    return bytes;
   }
 
  private:
+  static index_t first_whole(const part_range& p) { return p.first < p.last && p.continues ? p.first + 1 : p.first; }
+
   template <class Finish>
-  void take(part<V>& p, const V* x, Finish& out) const {
-    index_t row = p.first;
+  void take(part<V>& p, const row_walk& walk, const V* x, Finish& out) const {
     auto entry = static_cast<O>(p.begin);
-    if (row < p.last) {
-      if (p.continues) p.head = multiply_piece(this->path_, this->a_, entry, this->a_.rowptr[++row], x);
-      multiply_rows(this->path_, this->a_, row, p.last, x, out);
+    if (p.first < p.last) {
+      if (p.continues) p.head = multiply_piece(this->path_, this->a_, entry, this->a_.rowptr[p.first + 1], x);
+      walk.multiply(this->a_, first_whole(p), p.last, x, out);
       entry = this->a_.rowptr[p.last];
     }
     p.tail = multiply_piece(this->path_, this->a_, entry, static_cast<O>(p.end), x);
   }
 
   std::vector<part<V>> parts_;
+  std::vector<row_walk> walks_;  // one a part
   csr_many<T, V, O> many_;
 };
 

@@ -2,13 +2,15 @@
 // right-hand sides, in plain loops.
 //
 // Method: row-wise, one thread for consecutive rows of about equal numbers of rows and nonzeros (csr.serial: one for
-// all). A row's sum is taken in four interleaved parts, added in their order, so that results do not depend on the
-// number of threads. Bytes per nonzero: sizeof(T) + 4, and per row one offset and one y. Chosen for these types, where
-// there is no other kernel. With spmv_options::conjugate values are conjugated as they are read.
+// all). The sum of a row of 16 entries and more is taken in four interleaved parts, added in their order, so that
+// results do not depend on the number of threads. Bytes per nonzero: sizeof(T) + 4, and per row one offset and one y.
+// Chosen for these types, where there is no other kernel. With spmv_options::conjugate values are conjugated as they
+// are read.
 #include "cpu/spmv/csr_further.hpp"
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/parallel.hpp"
@@ -22,6 +24,8 @@ using namespace further;
 
 /// Right-hand sides that one pass over a row takes.
 constexpr index_t vectors_at_once = 8;
+using all_at_once = std::integral_constant<index_t, vectors_at_once>;
+using all_side_by_side = std::integral_constant<std::int64_t, 1>;
 
 template <class N>
 struct entries {
@@ -33,8 +37,13 @@ struct entries {
 template <class N>
 [[gnu::always_inline]] inline N row_sum(const entries<N>& a, std::int64_t begin, std::int64_t end, const N* x) {
   constexpr int parts = 4;
-  N part[parts] = {N::zero(), N::zero(), N::zero(), N::zero()};
   std::int64_t k = begin;
+  if (end - begin < 4 * parts) {
+    N sum = N::zero();
+    for (; k < end; ++k) sum = multiply_add(sum, conjugated(a.sign, a.values[k]), x[a.colind[k]]);
+    return sum;
+  }
+  N part[parts] = {N::zero(), N::zero(), N::zero(), N::zero()};
   for (; end - k >= parts; k += parts) {
     for (int p = 0; p < parts; ++p) {
       part[p] = multiply_add(part[p], conjugated(a.sign, a.values[k + p]), x[a.colind[k + p]]);
@@ -44,10 +53,27 @@ template <class N>
   return add(add(part[0], part[1]), add(part[2], part[3]));
 }
 
-template <class N>
+/// y = alpha sum + beta y; Plain: alpha is 1 and beta 0.
+template <bool Plain, class N>
 [[gnu::always_inline]] inline void store(double alpha, N sum, double beta, N& y) {
-  const N product = scaled(alpha, sum);
-  y = beta == 0 ? product : add(product, scaled(beta, y));
+  if constexpr (Plain) {
+    y = sum;
+  } else {
+    const N product = scaled(alpha, sum);
+    y = beta == 0 ? product : add(product, scaled(beta, y));
+  }
+}
+
+/// Sums of `count` vectors, at most vectors_at_once, side by side or apart.
+template <class N, class Count, class Stride>
+[[gnu::always_inline]] inline void row_sums(const entries<N>& a, std::int64_t begin, std::int64_t end, const N* x,
+                                            std::int64_t row_stride, Stride vector_stride, Count count, N* sum) {
+  for (index_t j = 0; j < count; ++j) sum[j] = N::zero();
+  for (std::int64_t k = begin; k < end; ++k) {
+    const N value = conjugated(a.sign, a.values[k]);
+    const N* const v = x + a.colind[k] * row_stride;
+    for (index_t j = 0; j < count; ++j) sum[j] = multiply_add(sum[j], value, v[j * vector_stride]);
+  }
 }
 
 template <class N>
@@ -64,12 +90,18 @@ class csr_further final : public spmv_operator {
   void apply(double alpha, const void* x, double beta, void* y, stream_view) override {
     const auto* const from = static_cast<const N*>(x);
     auto* const to = static_cast<N*>(y);
-    for_rows([&](row_range rows) __attribute__((always_inline)) {
-      const entries<N> a = of();
-      for (index_t r = rows.begin; r < rows.end; ++r) {
-        store(alpha, row_sum(a, rowptr_[r], rowptr_[r + 1], from), beta, to[r]);
-      }
-    });
+    const auto multiply = [&]<bool Plain>(std::bool_constant<Plain>) {
+      for_rows([&](row_range rows) __attribute__((always_inline)) {
+        const entries<N> a = of();
+        std::int64_t begin = rowptr_[rows.begin];
+        for (index_t r = rows.begin; r < rows.end; ++r) {
+          const std::int64_t end = rowptr_[r + 1];
+          store<Plain>(alpha, row_sum(a, begin, end, from), beta, to[r]);
+          begin = end;
+        }
+      });
+    };
+    alpha == 1 && beta == 0 ? multiply(std::true_type{}) : multiply(std::false_type{});
   }
 
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, stream_view) override {
@@ -81,14 +113,14 @@ class csr_further final : public spmv_operator {
         for (index_t first = 0; first < x.count; first += vectors_at_once) {
           const index_t count = std::min(vectors_at_once, x.count - first);
           N sum[vectors_at_once];
-          std::fill_n(sum, vectors_at_once, N::zero());
-          for (std::int64_t k = rowptr_[r], end = rowptr_[r + 1]; k < end; ++k) {
-            const N value = conjugated(a.sign, a.values[k]);
-            const N* const v = from + a.colind[k] * x.row_stride + first * x.vector_stride;
-            for (index_t j = 0; j < count; ++j) sum[j] = multiply_add(sum[j], value, v[j * x.vector_stride]);
+          const N* const v = from + first * x.vector_stride;
+          if (count == vectors_at_once && x.vector_stride == 1) {
+            row_sums(a, rowptr_[r], rowptr_[r + 1], v, x.row_stride, all_side_by_side{}, all_at_once{}, sum);
+          } else {
+            row_sums(a, rowptr_[r], rowptr_[r + 1], v, x.row_stride, x.vector_stride, count, sum);
           }
           N* const w = to + r * y.row_stride + first * y.vector_stride;
-          for (index_t j = 0; j < count; ++j) store(alpha, sum[j], beta, w[j * y.vector_stride]);
+          for (index_t j = 0; j < count; ++j) store<false>(alpha, sum[j], beta, w[j * y.vector_stride]);
         }
       }
     });
@@ -111,13 +143,16 @@ class csr_further final : public spmv_operator {
   void for_rows(const F& f) const {
     for_each_part(static_cast<int>(cuts_.size()), [&](int part) {
       const row_range rows = cuts_[static_cast<std::size_t>(part)];
-      if (rows.begin < rows.end) f(rows);
+      if (rows.begin == rows.end) return;
+      with_isa(
+          isa_, [&]() __attribute__((always_inline)) { f(rows); });
     });
   }
 
   matrix_ref a_;
   row_offsets rowptr_;
   int sign_;
+  isa isa_ = best_isa();
   std::vector<row_range> cuts_;
 };
 

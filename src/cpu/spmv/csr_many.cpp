@@ -1,9 +1,11 @@
 #include "cpu/spmv/csr_many.hpp"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/instantiate.hpp"
 #include "core/parallel.hpp"
+#include "cpu/spmv/transpose_block.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -12,31 +14,32 @@ constexpr int widest_by_column = 8;
 constexpr int staged = 64;  // rows of a column-major X or Y that move together: lines of a vector follow each other
 constexpr std::int64_t near_bytes = 1 << 19;  // of a matrix that need not be asked for ahead
 
-/// Sums of `Width` vectors in registers: GCC keeps arrays that are as wide on the stack.
-template <scalar V, int Width>
+/// Sums of `Width` vectors in registers of `Register` bytes: GCC keeps arrays that are as wide on the stack, and so it
+/// does vectors that are wider than the machine's.
+template <scalar V, int Width, int Register>
 struct register_sums {
   using sum = sum_of<V>;
-  static constexpr std::size_t bytes = std::min<std::size_t>(64, Width * sizeof(V));
+  static constexpr std::size_t bytes = std::min<std::size_t>(Register, Width * sizeof(V));
   static constexpr int each = bytes / sizeof(V), count = Width / each;
   typedef sum vec __attribute__((vector_size(bytes), aligned(sizeof(V)), may_alias));
   vec part[count] = {};
 
   [[gnu::always_inline]] void add(sum value, const V* at) {
-#pragma GCC unroll 4
+#pragma GCC unroll 16
     for (int i = 0; i < count; ++i) part[i] += value * *reinterpret_cast<const vec*>(at + i * each);
   }
   [[gnu::always_inline]] void add(const register_sums& other) {
-#pragma GCC unroll 4
+#pragma GCC unroll 16
     for (int i = 0; i < count; ++i) part[i] += other.part[i];
   }
   [[gnu::always_inline]] void copy_to(sum* to) const {
-#pragma GCC unroll 4
+#pragma GCC unroll 16
     for (int i = 0; i < count; ++i) *reinterpret_cast<vec*>(to + i * each) = part[i];
   }
   [[gnu::always_inline]] void store(const many_output<V>& y, index_t row) const {
     if (y.overwrites) {
       V* const to = y.at(row, 0);
-#pragma GCC unroll 4
+#pragma GCC unroll 16
       for (int i = 0; i < count; ++i) *reinterpret_cast<vec*>(to + i * each) = y.out.alpha * part[i];
     } else {
       sum all[Width];
@@ -60,12 +63,16 @@ struct array_sums {
 };
 
 /// `Width` neighbouring vectors. ByRow: their elements of one row lie together; else `stride` apart.
-template <scalar V, int Width, bool ByRow>
+template <scalar V, int Width, bool ByRow, int Register = 64>
 struct chunk {
-  using sums = std::conditional_t<ByRow, register_sums<V, Width>, array_sums<V, Width>>;
+  using sums = std::conditional_t<ByRow, register_sums<V, Width, Register>, array_sums<V, Width>>;
   const V* x;
   std::int64_t stride;  // from one row to the next, or from one vector to the next
 
+  template <int Other>
+  [[nodiscard]] chunk<V, Width, ByRow, Other> with_registers_of() const {
+    return {x, stride};
+  }
   template <scalar T>
   [[gnu::always_inline]] void add(sums& to, T value, index_t column) const {
     if constexpr (ByRow) {
@@ -80,13 +87,13 @@ struct chunk {
 
 /// The products of some entries of a row. Two sums side by side where one would keep an addition waiting for the one
 /// before.
-template <scalar T, offset O, scalar V, int Width, bool ByRow>
+template <scalar T, offset O, scalar V, int Width, bool ByRow, int Register>
 [[gnu::always_inline]] inline void sum_entries(const csr_view<T, O>& a, O begin, O end, bool far,
-                                               const chunk<V, Width, ByRow>& x,
-                                               typename chunk<V, Width, ByRow>::sums& sum) {
+                                               const chunk<V, Width, ByRow, Register>& x,
+                                               typename chunk<V, Width, ByRow, Register>::sums& sum) {
   constexpr int unrolled = 4;
   constexpr bool apart = Width * sizeof(V) <= 128;
-  typename chunk<V, Width, ByRow>::sums other;
+  typename chunk<V, Width, ByRow, Register>::sums other;
   O k = begin;
   for (; end - k >= unrolled; k += unrolled) {
     if (far) prefetch_stream(a.values + k, a.colind + k);
@@ -100,9 +107,33 @@ template <scalar T, offset O, scalar V, int Width, bool ByRow>
   if constexpr (apart) sum.add(other);
 }
 
+/// Stores `rows` rows of `Width` sums, row by row in `held`, as rows of Y from `first` on, but for `skip` rows that are
+/// another part's.
+template <scalar V, int Width>
+[[gnu::always_inline]] inline void store_held(const V* held, index_t skip, index_t rows, index_t first,
+                                              const many_output<V>& y) {
+  constexpr index_t block = turned_block<V>;
+  index_t turned = 0;
+  if constexpr (Width % block == 0 && is_floating(scalar_type_of<V>)) {
+    if (skip == 0 && y.row_stride == 1 && y.out.beta == 0 && !y.act.acts()) {
+      turned = rows / block * block;
+      for (int j = 0; j < Width; j += block) {
+        for (index_t i = 0; i < turned; i += block) {
+          turn_block<true>(held + i * Width + j, Width, y.at(first + i, j), y.vector_stride, y.out.alpha);
+        }
+      }
+    }
+  }
+  for (int j = 0; j < Width; ++j) {
+    for (index_t i = std::max(skip, turned); i < rows; ++i) {
+      y.store(first + i, j, static_cast<sum_of<V>>(held[i * Width + j]));
+    }
+  }
+}
+
 /// Rows of a column-major Y are held back until some of them can be stored together, whole lines at a time.
-template <scalar T, offset O, scalar V, int Width, bool ByRow>
-[[gnu::always_inline]] inline void take(const csr_view<T, O>& a, many_part<V>& p, chunk<V, Width, ByRow> x,
+template <scalar T, offset O, scalar V, int Width, bool ByRow, int Register>
+[[gnu::always_inline]] inline void take(const csr_view<T, O>& a, many_part<V>& p, chunk<V, Width, ByRow, Register> x,
                                         const many_output<V>& y) {
   const bool far =
       static_cast<std::int64_t>(a.nnz) * static_cast<std::int64_t>(sizeof(T) + sizeof(index_t)) > near_bytes;
@@ -116,7 +147,7 @@ template <scalar T, offset O, scalar V, int Width, bool ByRow>
     const bool continues = first == p.first && p.continues;
     for (index_t i = 0; i < rows; ++i) {
       const O end = a.rowptr[first + i + 1];
-      typename chunk<V, Width, ByRow>::sums sum;
+      typename chunk<V, Width, ByRow, Register>::sums sum;
       sum_entries(a, entry, end, far, x, sum);
       if (i == 0 && continues) {
         sum.copy_to(p.head);
@@ -126,12 +157,9 @@ template <scalar T, offset O, scalar V, int Width, bool ByRow>
       entry = end;
     }
     if (at_once) continue;
-    for (int j = 0; j < Width; ++j) {
-      for (index_t i = continues ? 1 : 0; i < rows; ++i)
-        y.store(first + i, j, static_cast<sum_of<V>>(held[i * Width + j]));
-    }
+    store_held<V, Width>(held, continues ? 1 : 0, rows, first, y);
   }
-  typename chunk<V, Width, ByRow>::sums sum;
+  typename chunk<V, Width, ByRow, Register>::sums sum;
   sum_entries(a, entry, static_cast<O>(p.end), far, x, sum);
   sum.copy_to(p.tail);
 }
@@ -155,10 +183,42 @@ void multiply(const csr_view<T, O>& a, std::vector<many_part<V>>& parts, isa lev
               const many_output<V>& y) {
   const int count = static_cast<int>(parts.size());
   for_each_part(count, [&](int i) {
-    with_isa(
-        level, [&]() __attribute__((always_inline)) { take(a, parts[static_cast<std::size_t>(i)], x, y); });
+    many_part<V>& part = parts[static_cast<std::size_t>(i)];
+    const auto by = [&]<int Register>(std::integral_constant<int, Register>) __attribute__((always_inline)) {
+      take(a, part, x.template with_registers_of<Register>(), y);
+    };
+#if TULLE_X86
+    if (level == isa::avx512) {
+      return run_avx512([&]() __attribute__((always_inline)) { by(std::integral_constant<int, 64>{}); });
+    }
+    if (level == isa::avx2) {
+      return run_avx2([&]() __attribute__((always_inline)) { by(std::integral_constant<int, 32>{}); });
+    }
+#endif
+    (void)level;
+    by(std::integral_constant<int, 16>{});
   });
   join<V, Width>(parts, y);
+}
+
+/// Rows [begin, end) of `width` vectors from `from` on, row by row into `panel`.
+template <scalar V>
+[[gnu::always_inline]] inline void turn_rows(const V* from, const strided_vectors& x, index_t begin, index_t end,
+                                             index_t width, V* panel) {
+  constexpr index_t block = turned_block<V>;
+  const bool in_blocks = x.row_stride == 1;
+  const index_t vectors = in_blocks ? width / block * block : 0, rows = (end - begin) / block * block;
+  for (index_t j = 0; j < vectors; j += block) {
+    for (index_t i = begin; i < begin + rows; i += block) {
+      turn_block<false>(from + j * x.vector_stride + i, x.vector_stride, panel + std::int64_t{i} * width + j, width, 0);
+    }
+  }
+  for (index_t j = 0; j < width; ++j) {
+    const V* const vector = from + j * x.vector_stride;
+    for (index_t i = begin + (j < vectors ? rows : 0); i < end; ++i) {
+      panel[std::int64_t{i} * width + j] = vector[i * x.row_stride];
+    }
+  }
 }
 
 }  // namespace
@@ -192,11 +252,8 @@ const V* csr_many<T, V, O>::turned(csr_view<T, O> a, const strided_vectors& x, i
   const V* const from = static_cast<const V*>(x.data) + first * x.vector_stride;
   parallel_for(static_cast<int>(parts_.size()), (a.cols + staged - 1) / staged, [&](index_t b) {
     const index_t begin = b * staged, end = std::min(a.cols, begin + staged);
-    for (index_t j = 0; j < width; ++j) {
-      const V* const vector = from + j * x.vector_stride;
-      V* const to = panel_.data() + j;
-      for (index_t i = begin; i < end; ++i) to[std::int64_t{i} * width] = vector[i * x.row_stride];
-    }
+    with_isa(
+        isa_, [&]() __attribute__((always_inline)) { turn_rows(from, x, begin, end, width, panel_.data()); });
   });
   return panel_.data();
 }

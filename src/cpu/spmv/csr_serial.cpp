@@ -6,7 +6,7 @@
 #include "cpu/spmv/csr_further.hpp"
 #include "cpu/spmv/csr_many.hpp"
 #include "cpu/spmv/csr_operator.hpp"
-#include "cpu/spmv/row_path.hpp"
+#include "cpu/spmv/row_walk.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -16,21 +16,23 @@ class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial
  public:
   csr_serial(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& told)
       : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1), many_(ctx, a, 1, told) {
-    this->path_ = fastest_row_path<V>(a, 1);
+    walk_ = row_walk::of<V>(a, 0, a.rows, 1, told.effort != spmv_effort::none);
+    this->path_ = walk_.path();
   }
 
   template <class Finish, class Done>
   void multiply(Finish finish, const V* x, const Done& done) const {
-    multiply_rows(this->path_, this->a_, 0, this->a_.rows, x, finish);
+    walk_.multiply(this->a_, 0, this->a_.rows, x, finish);
     done(0, finish);
   }
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view) override {
     many_.run(this->a_, alpha, x, beta, y, finish);
   }
-  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return many_.panel_bytes(); }
+  [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return many_.panel_bytes() + walk_.bytes(); }
 
  private:
+  row_walk walk_;
   csr_many<T, V, O> many_;
 };
 

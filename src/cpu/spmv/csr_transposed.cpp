@@ -12,6 +12,7 @@
 #include <tulle/core/buffer.hpp>
 #include <type_traits>
 
+#include "cpu/spmv/csr_further.hpp"
 #include "kernels/backends.hpp"
 #include "cpu/spmv/csr_operator.hpp"
 
@@ -129,6 +130,12 @@ class csr_transposed final : public csr_operator<T, O> {
   buffer<sum_of<T>> panels_;  // cols * the vectors that a plan was told of
 };
 
+std::unique_ptr<spmv_operator> make_transposed(const context& ctx, const matrix_ref& a, const csr_stats& stats,
+                                               const spmv_options& options) {
+  if (contains(type_set::further, types_of(a, options))) return make_csr_further_transposed(ctx, a, options);
+  return make_operator<csr_transposed, type_set::all>(ctx, a, stats, options);
+}
+
 }  // namespace
 
 spmv_kernel csr_transposed_entry() {
@@ -136,10 +143,10 @@ spmv_kernel csr_transposed_entry() {
       .name = "csr.transposed",
       .summary = "A^T x from the CSR of A: private sums, added in order",
       .backend = backend_kind::cpu,
-      .types = type_set::all,
+      .types = type_set::all | type_set::further,
       .needs_set_up = false,
       .has = {.many = true},
-      .make = make_operator<csr_transposed, type_set::all>,
+      .make = make_transposed,
   };
 }
 

@@ -11,6 +11,8 @@
 #define TULLE_AVX512 gnu::target("avx512f,avx512dq,avx512vl,avx2,fma,bmi,popcnt")
 /// The same with what every processor that isa::avx512 stands for has beside it, and without fma.
 #define TULLE_AVX512BW gnu::target("avx512f,avx512dq,avx512vl,avx512bw,avx2,bmi,bmi2,lzcnt,popcnt")
+/// AVX2 with what every processor that isa::avx2 stands for has beside it, and without fma.
+#define TULLE_AVX2 gnu::target("avx2,bmi,bmi2,lzcnt,popcnt")
 #else
 #define TULLE_X86 0
 #endif
@@ -29,7 +31,8 @@ inline isa best_isa() noexcept {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
     return isa::avx512;
   }
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? isa::avx2 : isa::plain;
+  const bool wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+  return wide ? isa::avx2 : isa::plain;
 }
 
 template <class Body>

@@ -10,12 +10,14 @@
 // each slice of an f64 matrix has f64, f32 or f16 values, which is the form of `composite_rows` and `dual_rows` without
 // what they spend on columns. Where it is asked for, values that nothing narrows are two arrays of words
 // (value_words.hpp), and a second operator reads the high ones alone (packed_high.hpp). Bytes per nonzero: those of a
-// value and, on diagonals, 1/8 to 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Chosen where rows are
-// alike and reading the matrix costs more than the conversion repays: see choose_cpu.
+// value and, on diagonals, 1/8 to 1/4; elsewhere 1, 2 or 4 and 8 for each 32 entries or less. Rows much longer than
+// others (longest_packed_row) are summed from the CSR, which the plan keeps. Chosen where rows are alike and reading
+// the matrix costs more than the conversion repays: see choose_cpu.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <new>
 #include <numeric>
 #include <tulle/core/status.hpp>
@@ -28,6 +30,7 @@
 #include "cpu/spmv/packed_encode.hpp"
 #include "cpu/spmv/packed_high.hpp"
 #include "cpu/spmv/packed_multiply.hpp"
+#include "cpu/spmv/rows.hpp"
 #include "cpu/spmv/slots.hpp"
 #include "kernels/describe_stored.hpp"
 #include "kernels/packed_parts.hpp"
@@ -36,8 +39,8 @@
 namespace tulle::cpu {
 namespace {
 
-/// Bytes of values for a thread below which they stay in its second-level cache and are stored whole: reading them costs
-/// nothing there, but widening them does. Looking them up in memory costs more.
+/// Bytes of values for a thread below which they stay in its second-level cache and are stored whole: reading them
+/// costs nothing there, but widening them does. Looking them up in memory costs more.
 constexpr std::int64_t least_narrow_bytes = 1 << 20, least_looked_up_bytes = 4 * least_narrow_bytes;
 
 template <class T, class V, class O>
@@ -59,6 +62,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
       parts_[i].first = first;
       parts_[i].last = first = std::max(first, last);
     }
+    find_long_rows();
     encode(decide());
     threads_ = packed_threads(ctx.threads(), work_of(a), mostly_diagonal_);
     fill();
@@ -78,7 +82,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     }
     in_parts([&](int i) {
       Finish finish = start;
-      multiply_packed(isa_, parts_[i], values, x, finish);
+      multiply_packed(isa_, parts_[i], values, sum_long_rows(i, x, values.storage == value_storage::high), x, finish);
       done(i, finish);
     });
   }
@@ -114,7 +118,8 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     fill();
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return matrix_bytes() + parts_.size() * sizeof(packed_part) + many_.bytes();
+    return matrix_bytes() + parts_.size() * sizeof(packed_part) + long_rows_.size() * sizeof(long_row<V>) +
+           many_.bytes();
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
     return words_.bytes() + values_.bytes() + kinds_.list.size() * sizeof(V);
@@ -125,7 +130,8 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     if (storage_ == value_storage::words)
       return {{{name(storage_), a_.rows, nnz, nnz * static_cast<std::int64_t>(sizeof(T))}}};
     if (!narrows_values()) return {};
-    if (!by_slice_) return {{{name(storage_), a_.rows, nnz, nnz * static_cast<std::int64_t>(bytes_of(storage_, sizeof(T)))}}};
+    if (!by_slice_)
+      return {{{name(storage_), a_.rows, nnz, nnz * static_cast<std::int64_t>(bytes_of(storage_, sizeof(T)))}}};
     return described({counts_, lost_});
   }
   [[nodiscard]] std::string parameters() const override {
@@ -146,6 +152,29 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   template <class Body>
   void in_parts(const Body& body) {
     parallel_for(threads_, static_cast<int>(parts_.size()), body);
+  }
+
+  /// Of part i, from the CSR; `high`: by the high words of its values.
+  std::span<const long_row<V>> sum_long_rows(int i, const V* x, bool high) {
+    const std::span mine(long_rows_.data() + first_long_[i], long_rows_.data() + first_long_[i + 1]);
+    for (long_row<V>& r : mine) {
+      const O begin = a_.rowptr[r.row], end = a_.rowptr[r.row + 1];
+      if constexpr (std::same_as<T, double>) {
+        r.sum = high ? high_row_sum(a_, begin, end, x) : multiply_piece(path_of(isa_), a_, begin, end, x);
+      } else {
+        r.sum = multiply_piece(path_of(isa_), a_, begin, end, x);
+      }
+    }
+    return mine;
+  }
+  void find_long_rows() {
+    first_long_.assign(parts_.size() + 1, 0);
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      for (index_t row = parts_[i].first; row < parts_[i].last; ++row) {
+        if (a_.rowptr[row + 1] - a_.rowptr[row] > longest_) long_rows_.push_back({row, 0});
+      }
+      first_long_[i + 1] = long_rows_.size();
+    }
   }
 
   /// How values are to be stored; the forms of rows are there where slices differ.
@@ -181,7 +210,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     const row_form* const of_row = by_slice_ ? forms.of_row.data() : nullptr;
     try {
       in_parts([&](int i) {
-        packed_encoder<O> windows(a_.rowptr, a_.colind, sizeof(V), of_row);
+        packed_encoder<O> windows(a_.rowptr, a_.colind, sizeof(V), longest_, of_row);
         const index_t last = parts_[i].last;
         for (index_t row = parts_[i].first; row < last; row += std::min(sigma_, last - row)) {
           slots[i] += windows.encode(row, row + std::min(sigma_, last - row), words[i]);
@@ -247,12 +276,17 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   index_t sigma_;  // rows of a window that may be sorted
   spmv_options options_;
   csr_view<T, O> a_;
+  /// Where values may be stored in fewer bits than they have, no row is left out.
+  std::int64_t longest_ =
+      may_lose_bits(options_) ? std::numeric_limits<std::int64_t>::max() : longest_packed_row(a_.rows, a_.nnz);
+  std::vector<long_row<V>> long_rows_;   // ascending
+  std::vector<std::size_t> first_long_;  // of each part, and the end
   bool mostly_diagonal_ = false;
   bool streams_ = false;  // nothing outlives an application in the caches
   buffer<std::uint32_t> words_;
   value_kinds<T> kinds_;
   value_storage storage_ = value_storage::whole;
-  bool by_slice_ = false;  // slices have forms of their own
+  bool by_slice_ = false;    // slices have forms of their own
   form_counts counts_ = {};  // then
   double lost_ = 0;
   buffer<std::byte> values_;
@@ -267,6 +301,12 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
 
 constexpr type_set packed_types = type_set::floating | type_set::narrow;
 
+support supports_packed(const csr_stats& stats, type_key types, const device_info& device) {
+  csr_stats shorter = stats;  // without the rows that are left out
+  shorter.sell_sorted_padding = packed_sorted_padding(stats);
+  return supports_slices(shorter, types, device);
+}
+
 }  // namespace
 
 spmv_kernel packed_entry() {
@@ -277,7 +317,7 @@ spmv_kernel packed_entry() {
       .types = packed_types,
       .has = {.many = true, .dots = true, .jacobi = true, .finish = true},
       .listens_to = {.sigma = true, .values = true, .high_words = true},
-      .supports = supports_slices,
+      .supports = supports_packed,
       .make = make_operator<packed_kernel, packed_types>,
   };
 }

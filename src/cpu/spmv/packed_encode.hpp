@@ -41,10 +41,11 @@ inline double position_cost(run_kind kind, int count, std::size_t value_bytes) {
 template <offset O>
 class packed_encoder {
  public:
-  /// Sums are in numbers of `value_bytes`. `forms`: of the values of each row, so that slices have a form that takes all of
-  /// their rows'; null: all are alike.
-  packed_encoder(const O* rowptr, const index_t* colind, std::size_t value_bytes, const row_form* forms)
-      : rowptr_(rowptr), colind_(colind), value_bytes_(value_bytes), forms_(forms) {}
+  /// Sums are in numbers of `value_bytes`. Rows of more than `longest` entries are named and left out. `forms`: of the
+  /// values of each row, so that slices have a form that takes all of their rows'; null: all are alike.
+  packed_encoder(const O* rowptr, const index_t* colind, std::size_t value_bytes, std::int64_t longest,
+                 const row_form* forms)
+      : rowptr_(rowptr), colind_(colind), value_bytes_(value_bytes), longest_(longest), forms_(forms) {}
 
   /// Appends the words of the rows [first, last), in order, or sorted where that is cheaper: by length where these differ,
   /// and by form. Returns the slots that their values take, or with forms how many times slice_alignment bytes.
@@ -93,7 +94,9 @@ class packed_encoder {
     return forms_ != nullptr && slice_bytes_ > static_cast<std::int64_t>(enough_filled * static_cast<double>(row_bytes_));
   }
 
-  [[nodiscard]] O length(index_t row) const { return rowptr_[row + 1] - rowptr_[row]; }
+  [[nodiscard]] bool is_long(index_t row) const { return rowptr_[row + 1] - rowptr_[row] > longest_; }
+  /// Of what is stored of it.
+  [[nodiscard]] O length(index_t row) const { return is_long(row) ? 0 : rowptr_[row + 1] - rowptr_[row]; }
 
   /// Appends rows_ slice by slice.
   arrangement slices(bool permuted, std::vector<std::uint32_t>& words) {
@@ -195,7 +198,7 @@ class packed_encoder {
           O end[packed_lanes] = {};
           std::int32_t place[packed_lanes];
           for (index_t l = 0; l < packed_lanes; ++l) {
-            if (l < count_) next[l] = rowptr_[row_[l]], end[l] = rowptr_[row_[l] + 1];
+            if (l < count_) next[l] = rowptr_[row_[l]], end[l] = next[l] + length(row_[l]);
             place[l] = next[l] < end[l] ? colind_[next[l]] - l : none;
           }
           for (std::int32_t last = std::numeric_limits<std::int32_t>::min(); cost < most;) {
@@ -231,10 +234,12 @@ class packed_encoder {
 
   void write(const std::vector<packed_position>& positions, bool permuted, std::vector<std::uint32_t>& words) {
     std::size_t header = words.size();
-    run_header run{positions.empty() ? run_kind::full_diagonal : positions[0].kind(), false, permuted, 0, form_};
+    const bool named = permuted || std::any_of(row_, row_ + count_, [this](index_t row) { return is_long(row); });
+    run_header run{positions.empty() ? run_kind::full_diagonal : positions[0].kind(), false, named, 0, form_};
     words.push_back(0);
-    if (permuted) {
-      for (index_t l = 0; l < packed_lanes; ++l) words.push_back(static_cast<std::uint32_t>(row_[std::min(l, count_ - 1)]));
+    for (index_t l = 0; named && l < packed_lanes; ++l) {
+      const index_t row = row_[std::min(l, count_ - 1)];
+      words.push_back(static_cast<std::uint32_t>(row) | (is_long(row) ? long_row_flag : 0));
     }
     for (std::size_t j = 0; j < positions.size(); ++j) {
       const packed_position& p = positions[j];
@@ -276,6 +281,7 @@ class packed_encoder {
   const O* rowptr_;
   const index_t* colind_;
   std::size_t value_bytes_;
+  std::int64_t longest_;
   const row_form* forms_;
   isa isa_ = best_isa();
   std::vector<index_t> rows_;           // of the window, in the order of its lanes
@@ -323,9 +329,10 @@ template <scalar T, offset O>
     run_header run = run_header::of(*words++);
     if (by_slice) writer.enter(run.form);
     for (index_t l = 0; l < count; ++l) {
-      const index_t row = run.permuted ? static_cast<index_t>(words[l]) : first + l;
+      const std::uint32_t named = run.permuted ? words[l] : static_cast<std::uint32_t>(first + l);
+      const auto row = static_cast<index_t>(named & ~long_row_flag);
       next[l] = a.rowptr[row];
-      end[l] = a.rowptr[row + 1];
+      end[l] = (named & long_row_flag) != 0 ? next[l] : a.rowptr[row + 1];
     }
     if (run.permuted) words += packed_lanes;
     for (;; run = run_header::of(*words++)) {

@@ -1,15 +1,17 @@
-// The storage of `packed`: slices of 32 rows as runs of positions, values without padding and, where that loses nothing,
-// in fewer bytes than they are used in.
+// The storage of `packed`: slices of 32 rows as runs of positions, values without padding and, where that loses
+// nothing, in fewer bytes than they are used in.
 //
 // A position takes at most one entry of each of the slice's rows ("lanes"), those of its mask. Their columns are
-// base + lane + offset: offsets of 8, 16 or 32 bits, or none where the position lies on one diagonal. The j-th entry of a
-// row is in the j-th position whose mask has its lane, so values can be written from CSR knowing the masks alone.
+// base + lane + offset: offsets of 8, 16 or 32 bits, or none where the position lies on one diagonal. The j-th entry of
+// a row is in the j-th position whose mask has its lane, so values can be written from CSR knowing the masks alone.
 //
 // Words of 32 bits, in the order in which they are read:
-//   slice     its runs; after the first header, which also tells the form of its values where slices differ in it, 32 row
-//             numbers if the rows are not in order
+//   slice     its runs; after the first header, which also tells the form of its values where slices differ in it, 32
+//   row
+//             numbers if the rows are not in order, or long ones are among them
 //   run       header, then its positions
-//   position  base; mask unless the run's positions are full; then an offset a lane, or, of 32 bits, one for each of the
+//   position  base; mask unless the run's positions are full; then an offset a lane, or, of 32 bits, one for each of
+//   the
 //             mask's lanes
 // Values follow each other in the order of the positions and, within one, of the lanes.
 #pragma once
@@ -38,6 +40,8 @@ template <class S>
 }
 /// The same where slices have forms of their own.
 inline constexpr std::size_t slice_alignment = 64;
+/// Of a row number: the row is long and not stored here (longest_packed_row).
+inline constexpr std::uint32_t long_row_flag = std::uint32_t{1} << 31;
 /// Words past the end that a reader may load, though not use.
 inline constexpr std::size_t packed_slack = 16;
 /// The same of values, in bytes.
@@ -91,6 +95,13 @@ struct packed_part {
   index_t last = 0;
   std::uint32_t* words = nullptr;
   std::int64_t slot = 0;  // of its first value; where slices differ in form, how many times 64 bytes lie before
+};
+
+/// The sum of a long row.
+template <scalar V>
+struct long_row {
+  index_t row;
+  V sum;
 };
 
 /// Values of a list that two vectors of 64 bytes hold: they are looked up without reading memory.

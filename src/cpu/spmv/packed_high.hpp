@@ -1,10 +1,28 @@
 // y = A' x by the copy of A that `packed` has: A' is A with its values' high words alone (value_words.hpp), which is
-// half of their bytes. 4 bytes a nonzero and those of its position.
+// half of their bytes. 4 bytes a nonzero and those of its position; rows that the copy leaves to the CSR are read
+// there.
 #pragma once
 
+#include <tulle/formats/views.hpp>
+
 #include "cpu/spmv/finishing_operator.hpp"
+#include "kernels/value_words.hpp"
 
 namespace tulle::cpu {
+
+/// The sum over the entries [begin, end) of one row by the high words of its values: of a row that is not in slices.
+template <offset O>
+double high_row_sum(csr_view<double, O> a, O begin, O end, const double* x) {
+  constexpr int chains = 4;
+  const auto product = [&](O k) { return from_high(words_of(a.values[k]).high) * x[a.colind[k]]; };
+  double sums[chains] = {};
+  O k = begin;
+  for (; end - k >= chains; k += chains) {
+    for (int c = 0; c < chains; ++c) sums[c] += product(k + c);
+  }
+  for (; k < end; ++k) sums[0] += product(k);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
 
 /// Of a kernel with as many `parts()`, which brings new values itself.
 template <class Kernel, scalar V>

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <concepts>
+#include <cstring>
 
+#include "cpu/spmv/packed_avx2.hpp"
 #include "cpu/spmv/packed_avx512.hpp"
 
 namespace tulle::cpu {
@@ -15,12 +17,25 @@ constexpr bool streams_y<streamed<V>> = true;
 template <scalar V>
 constexpr bool streams_y<streamed_dots<V>> = true;
 
-/// Hands the sums of `count` rows to `out`: those from `first` on, or those that `rows` numbers.
+template <scalar V>
+using long_rows = std::span<const long_row<V>>;
+
+/// Of one of them.
+template <scalar V>
+[[gnu::noinline]] V sum_of_row(long_rows<V> apart, index_t row) {
+  return std::ranges::lower_bound(apart, row, {}, &long_row<V>::row)->sum;
+}
+
+/// Hands the sums of `count` rows to `out`: those from `first` on, or those that `rows` numbers, of which long ones are
+/// among `apart`.
 template <scalar V, class Finish>
 [[gnu::always_inline]] inline void finish_rows(index_t first, index_t count, const std::uint32_t* rows, const V* sum,
-                                               Finish& out) {
+                                               long_rows<V> apart, Finish& out) {
   if (rows != nullptr) {
-    for (index_t l = 0; l < count; ++l) out(static_cast<index_t>(rows[l]), sum[l]);
+    for (index_t l = 0; l < count; ++l) {
+      const auto row = static_cast<index_t>(rows[l] & ~long_row_flag);
+      out(row, (rows[l] & long_row_flag) == 0 ? sum[l] : sum_of_row(apart, row));
+    }
   } else if (count == packed_lanes && out.order == nullptr) {  // a constant count: unrolled, in vectors
 #pragma omp simd
     for (index_t l = 0; l < packed_lanes; ++l) out.put(first + l, first + l, sum[l]);
@@ -58,12 +73,14 @@ template <bool Stream>
 /// Hands on the sums of a slice, which are in vectors.
 template <scalar V, class Finish>
 [[TULLE_AVX512, gnu::always_inline]] inline void finish_vectors(index_t first, index_t count, const std::uint32_t* rows,
-                                                                const typename lanes_avx512<V>::vector* sums, Finish& out) {
+                                                                const typename lanes_avx512<V>::vector* sums,
+                                                                long_rows<V> apart, Finish& out) {
   using simd = lanes_avx512<V>;
   const bool whole = rows == nullptr && count == packed_lanes;
   if constexpr (std::same_as<Finish, streamed<V>>) {
     if (whole) {
-      for (int v = 0; v < sum_vectors<V>; ++v) simd::stream(out.y + first + v * simd::lanes, simd::scale(out.out.alpha, sums[v]));
+      for (int v = 0; v < sum_vectors<V>; ++v)
+        simd::stream(out.y + first + v * simd::lanes, simd::scale(out.out.alpha, sums[v]));
       return;
     }
   }
@@ -72,19 +89,19 @@ template <scalar V, class Finish>
   }
   alignas(64) V sum[packed_lanes];
   for (int v = 0; v < sum_vectors<V>; ++v) simd::store(sum + v * simd::lanes, sums[v]);
-  finish_rows(first, count, rows, sum, out);
+  finish_rows(first, count, rows, static_cast<const V*>(sum), apart, out);
 }
 
 template <slot_kind Kind, scalar V, class Finish>
 [[TULLE_AVX512, gnu::noinline]] void multiply_avx512(const packed_part& part, const packed_values<V>& values,
-                                                     const V* x, Finish& out) {
+                                                     long_rows<V> apart, const V* x, Finish& out) {
   using slots = slots_avx512<V, Kind>;
   slice_sums_avx512<slots> sums{slots(values), {}};
   typename slice_sums_avx512<slots>::cursor at{part.words,
                                                reinterpret_cast<const typename slots::raw*>(values.of(part))};
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
     const std::uint32_t* rows = sums.add_slice(at, x);
-    finish_vectors<V>(first, std::min(packed_lanes, part.last - first), rows, sums.sum, out);
+    finish_vectors<V>(first, std::min(packed_lanes, part.last - first), rows, sums.sum, apart, out);
   }
   if constexpr (streams_y<Finish>) _mm_sfence();
 }
@@ -110,7 +127,7 @@ template <class Slots>
 /// Slices of forms of their own: compiled once for each form, whatever becomes of the sums.
 template <class Finish>
 [[TULLE_AVX512, gnu::noinline]] void multiply_sliced(const packed_part& part, const packed_values<double>& values,
-                                                     const double* x, Finish& out) {
+                                                     long_rows<double> apart, const double* x, Finish& out) {
   using enum slot_kind;
   sliced_cursor at{part.words, values.of(part)};
   const slots_avx512<double, whole> whole_slots(values);
@@ -122,47 +139,65 @@ template <class Finish>
     const std::uint32_t* rows = form == whole_form ? add_slice(whole_slots, at, x, sums)
                                 : form == f32_form ? add_slice(f32_slots, at, x, sums)
                                                    : add_slice(slots_avx512<double, f16>(form), at, x, sums);
-    finish_vectors<double>(first, std::min(packed_lanes, part.last - first), rows, sums, out);
+    finish_vectors<double>(first, std::min(packed_lanes, part.last - first), rows, sums, apart, out);
   }
   if constexpr (streams_y<Finish>) _mm_sfence();
 }
 
 template <scalar V, class Finish>
-void multiply_avx512(const packed_part& part, const packed_values<V>& values, const V* x, Finish& out) {
+void multiply_avx512(const packed_part& part, const packed_values<V>& values, long_rows<V> apart, const V* x,
+                     Finish& out) {
   using enum slot_kind;
   if constexpr (sizeof(V) == 8) {
-    if (values.by_slice) return multiply_sliced(part, values, x, out);
+    if (values.by_slice) return multiply_sliced(part, values, apart, x, out);
   }
   switch (values.storage) {
     case value_storage::f32:
-      if constexpr (sizeof(V) == 8) return multiply_avx512<f32>(part, values, x, out);
+      if constexpr (sizeof(V) == 8) return multiply_avx512<f32>(part, values, apart, x, out);
       break;
     case value_storage::bf16:
-      return multiply_avx512<bf16>(part, values, x, out);
+      return multiply_avx512<bf16>(part, values, apart, x, out);
     case value_storage::listed:
-      return values.listed <= few_values<V> ? multiply_avx512<few>(part, values, x, out)
-                                            : multiply_avx512<listed>(part, values, x, out);
+      return values.listed <= few_values<V> ? multiply_avx512<few>(part, values, apart, x, out)
+                                            : multiply_avx512<listed>(part, values, apart, x, out);
     case value_storage::words:
-      if constexpr (sizeof(V) == 8) return multiply_avx512<words>(part, values, x, out);
+      if constexpr (sizeof(V) == 8) return multiply_avx512<words>(part, values, apart, x, out);
       break;
     case value_storage::high:
-      if constexpr (sizeof(V) == 8) return multiply_avx512<high>(part, values, x, out);
+      if constexpr (sizeof(V) == 8) return multiply_avx512<high>(part, values, apart, x, out);
       break;
     default:
       break;
   }
-  multiply_avx512<whole>(part, values, x, out);
+  multiply_avx512<whole>(part, values, apart, x, out);
+}
+#endif
+
+#if TULLE_X86
+template <scalar V, class Finish>
+[[TULLE_AVX2FMA, gnu::noinline]] void multiply_avx2(const packed_part& part, const packed_values<V>& values,
+                                                    long_rows<V> apart, const V* x, Finish& out) {
+  using sums_of = slice_sums_avx2<V>;
+  sums_of sums;
+  typename sums_of::cursor at{part.words, reinterpret_cast<const V*>(values.of(part))};
+  for (index_t first = part.first; first < part.last; first += packed_lanes) {
+    const std::uint32_t* rows = sums.add_slice(at, x);
+    alignas(64) V sum[packed_lanes];
+    std::memcpy(sum, sums.sum, sizeof(sum));
+    finish_rows(first, std::min(packed_lanes, part.last - first), rows, static_cast<const V*>(sum), apart, out);
+  }
 }
 #endif
 
 template <bool Whole, scalar V, class Finish>
-void multiply_portable(isa level, const packed_part& part, const packed_values<V>& values, const V* x, Finish& out) {
+void multiply_portable(isa level, const packed_part& part, const packed_values<V>& values, long_rows<V> apart,
+                       const V* x, Finish& out) {
   const auto body = [&]() __attribute__((always_inline)) {
     packed_cursor<V, Whole> at(part, values);
     for (index_t first = part.first; first < part.last; first += packed_lanes) {
       alignas(64) V sum[packed_lanes] = {};
       const std::uint32_t* rows = add_slice(at, x, sum);
-      finish_rows(first, std::min(packed_lanes, part.last - first), rows, sum, out);
+      finish_rows(first, std::min(packed_lanes, part.last - first), rows, static_cast<const V*>(sum), apart, out);
     }
   };
 #if TULLE_X86
@@ -175,17 +210,22 @@ void multiply_portable(isa level, const packed_part& part, const packed_values<V
 }  // namespace
 
 template <scalar V, class Finish>
-void multiply_packed(isa level, const packed_part& part, const packed_values<V>& values, const V* x, Finish& out) {
+void multiply_packed(isa level, const packed_part& part, const packed_values<V>& values,
+                     std::span<const long_row<V>> apart, const V* x, Finish& out) {
 #if TULLE_X86
-  if (level == isa::avx512) return multiply_avx512(part, values, x, out);
+  if (level == isa::avx512) return multiply_avx512(part, values, apart, x, out);
+  const bool whole = values.storage == value_storage::whole && !values.by_slice;
+  if (whole && level == isa::avx2) return multiply_avx2(part, values, apart, x, out);
 #endif
-  if (values.storage == value_storage::whole && !values.by_slice) return multiply_portable<true>(level, part, values, x, out);
-  multiply_portable<false>(level, part, values, x, out);
+  if (values.storage == value_storage::whole && !values.by_slice)
+    return multiply_portable<true>(level, part, values, apart, x, out);
+  multiply_portable<false>(level, part, values, apart, x, out);
 }
 
-#define TULLE_INSTANTIATE_ONE(V, FINISH) \
-  template void multiply_packed(isa, const packed_part&, const packed_values<V>&, const V*, FINISH<V>&);
-#define TULLE_INSTANTIATE(V)            \
+#define TULLE_INSTANTIATE_ONE(V, FINISH)                                                                        \
+  template void multiply_packed(isa, const packed_part&, const packed_values<V>&, std::span<const long_row<V>>, \
+                                const V*, FINISH<V>&);
+#define TULLE_INSTANTIATE(V)              \
   TULLE_INSTANTIATE_ONE(V, scaled)        \
   TULLE_INSTANTIATE_ONE(V, streamed)      \
   TULLE_INSTANTIATE_ONE(V, scaled_dots)   \

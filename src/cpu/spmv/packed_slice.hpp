@@ -140,20 +140,56 @@ template <class Offset, scalar V>
   }
 }
 
+/// The same of a position with an entry in every lane.
+template <class Offset, scalar V>
+[[gnu::always_inline]] inline void add_all_offsets(const std::uint32_t* words, const V* values, std::uint32_t base,
+                                                   const V* x, V* sum) {
+  Offset offsets[packed_lanes];
+  std::memcpy(offsets, words, sizeof(offsets));
+  const V* from = x + static_cast<std::int32_t>(base);
+#pragma GCC unroll 4
+  for (index_t l = 0; l < packed_lanes; ++l) sum[l] += values[l] * from[static_cast<std::int64_t>(l) + offsets[l]];
+}
+
+/// Positions on diagonals with an entry in every lane: sums stay in registers.
+template <scalar V, bool Whole>
+[[gnu::always_inline]] inline void add_full_diagonals(packed_cursor<V, Whole>& at, std::uint32_t count, const V* x,
+                                                      V* sum) {
+  constexpr int bytes = 32, each = bytes / sizeof(V), vectors = packed_lanes / each;
+  typedef V vec __attribute__((vector_size(bytes), aligned(sizeof(V)), may_alias));
+  alignas(64) V room[packed_lanes];
+  vec part[vectors];
+#pragma GCC unroll 8
+  for (int i = 0; i < vectors; ++i) part[i] = *reinterpret_cast<const vec*>(sum + i * each);
+  for (; count > 0; --count) {
+    prefetch_position<2>(at.words, at.values.address(0), at.values.slot_bytes());
+    const V* from = x + static_cast<std::int32_t>(*at.words++);
+    const V* values = at.values.take(packed_lanes, room);
+#pragma GCC unroll 8
+    for (int i = 0; i < vectors; ++i) {
+      part[i] += *reinterpret_cast<const vec*>(values + i * each) * *reinterpret_cast<const vec*>(from + i * each);
+    }
+  }
+#pragma GCC unroll 8
+  for (int i = 0; i < vectors; ++i) *reinterpret_cast<vec*>(sum + i * each) = part[i];
+}
+
 template <scalar V, bool Whole>
 [[gnu::always_inline]] inline void add_run(packed_cursor<V, Whole>& at, run_header run, const V* x, V* sum) {
+  if (run.kind == run_kind::full_diagonal) return add_full_diagonals(at, run.count, x, sum);
   alignas(64) V room[packed_lanes];
   for (std::uint32_t i = 0; i < run.count; ++i) {
     prefetch_position<2>(at.words, at.values.address(0), at.values.slot_bytes());
     const std::uint32_t base = *at.words++;
-    if (run.kind == run_kind::full_diagonal) {
-      const V* from = x + static_cast<std::int32_t>(base);
+    if (is_full(run.kind)) {
       const V* values = at.values.take(packed_lanes, room);
-#pragma omp simd
-      for (index_t l = 0; l < packed_lanes; ++l) sum[l] += values[l] * from[l];
+      if (run.kind == run_kind::full8) add_all_offsets<std::uint8_t>(at.words, values, base, x, sum);
+      if (run.kind == run_kind::full16) add_all_offsets<std::uint16_t>(at.words, values, base, x, sum);
+      if (run.kind == run_kind::full32) add_all_offsets<std::uint32_t>(at.words, values, base, x, sum);
+      at.words += offset_words(run.kind, packed_lanes);
       continue;
     }
-    const std::uint32_t mask = is_full(run.kind) ? all_lanes : *at.words++;
+    const std::uint32_t mask = *at.words++;
     const std::uint32_t width = offset_bytes(run.kind);
     const V* values = at.values.take(std::popcount(mask), room);
     if (width == 0) {

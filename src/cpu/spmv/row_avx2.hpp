@@ -8,13 +8,24 @@
 #include "cpu/spmv/intrinsics.hpp"
 
 #if TULLE_X86
-#define TULLE_AVX2 gnu::target("avx2,fma,bmi,popcnt")
+/// AVX2 with fma: sums.
+#define TULLE_AVX2FMA gnu::target("avx2,fma,bmi,popcnt")
 
 namespace tulle::cpu {
 
 /// All bits set in the first n of four lanes.
-[[gnu::always_inline, TULLE_AVX2]] inline __m128i first_lanes(int n) {
+[[gnu::always_inline, TULLE_AVX2FMA]] inline __m128i first_lanes(int n) {
   return _mm_cmpgt_epi32(_mm_set1_epi32(n), _mm_setr_epi32(0, 1, 2, 3));
+}
+
+/// The first N of four numbers, else 0.
+template <int N>
+[[gnu::always_inline, TULLE_AVX2FMA]] inline __m128 some_of_four(const float* p) {
+  if constexpr (N == 1) return _mm_load_ss(p);
+  if constexpr (N == 4) return _mm_loadu_ps(p);
+  const __m128 two = _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  if constexpr (N == 3) return _mm_insert_ps(two, _mm_load_ss(p + 2), 0x20);
+  return two;
 }
 
 /// The 256-bit operations for vectors of one type.
@@ -25,27 +36,32 @@ template <>
 struct avx2<double> {
   using vector = __m256d;
   static constexpr int lanes = 4;
-  [[gnu::always_inline, TULLE_AVX2]] static vector zero() { return _mm256_setzero_pd(); }
-  [[gnu::always_inline, TULLE_AVX2]] static vector load(const double* p) { return _mm256_loadu_pd(p); }
-  [[gnu::always_inline, TULLE_AVX2]] static vector load(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector zero() { return _mm256_setzero_pd(); }
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector load(const double* p) { return _mm256_loadu_pd(p); }
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector load(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
   /// The first N of them, else 0.
-  template <int N, scalar T>
-  [[gnu::always_inline, TULLE_AVX2]] static vector some(const T* p) {
-    return _mm256_setr_pd(p[0], N > 1 ? p[N > 1 ? 1 : 0] : 0, N > 2 ? p[N > 2 ? 2 : 0] : 0,
-                          N > 3 ? p[N > 3 ? 3 : 0] : 0);
+  template <int N>
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector some(const double* p) {
+    if constexpr (N == 4) return load(p);
+    if constexpr (N == 3) return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p)), _mm_load_sd(p + 2), 1);
+    return _mm256_insertf128_pd(zero(), N == 2 ? _mm_loadu_pd(p) : _mm_load_sd(p), 0);
   }
   template <int N>
-  [[gnu::always_inline, TULLE_AVX2]] static vector gather(const double* x, const index_t* c) {
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector some(const float* p) {
+    return _mm256_cvtps_pd(some_of_four<N>(p));
+  }
+  template <int N>
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector gather(const double* x, const index_t* c) {
     if constexpr (N <= 2) return _mm256_insertf128_pd(zero(), two<N>(x, c), 0);
     if constexpr (N > 2) return _mm256_insertf128_pd(_mm256_castpd128_pd256(two<2>(x, c)), two<N - 2>(x, c + 2), 1);
   }
-  [[gnu::always_inline, TULLE_AVX2]] static vector madd(vector a, vector b, vector c) {
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector madd(vector a, vector b, vector c) {
     return _mm256_fmadd_pd(a, b, c);
   }
   /// sum += the first n products, 0 to 4. Lanes past them load x[0], and drop it.
   template <scalar T>
-  [[gnu::always_inline, TULLE_AVX2]] static vector madd_first(int n, const T* values, const index_t* c, const double* x,
-                                                              vector sum) {
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector madd_first(int n, const T* values, const index_t* c,
+                                                                 const double* x, vector sum) {
     const __m128i mask = first_lanes(n), columns = _mm_maskload_epi32(c, mask);
     const __m256i wide_mask = _mm256_cvtepi32_epi64(mask);
     const auto two = static_cast<std::uint64_t>(_mm_cvtsi128_si64(columns)),
@@ -57,7 +73,7 @@ struct avx2<double> {
     if constexpr (sizeof(T) == 8) return madd(_mm256_maskload_pd(values, wide_mask), from_x, sum);
     if constexpr (sizeof(T) == 4) return madd(_mm256_cvtps_pd(_mm_maskload_ps(values, mask)), from_x, sum);
   }
-  [[gnu::always_inline, TULLE_AVX2]] static double total(vector low, vector high) {
+  [[gnu::always_inline, TULLE_AVX2FMA]] static double total(vector low, vector high) {
     const vector sum = _mm256_add_pd(low, high);
     const __m128d half = _mm_add_pd(_mm256_castpd256_pd128(sum), _mm256_extractf128_pd(sum, 1));
     return half[0] + half[1];
@@ -65,7 +81,7 @@ struct avx2<double> {
 
  private:
   template <int N>
-  [[gnu::always_inline, TULLE_AVX2]] static __m128d two(const double* x, const index_t* c) {
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128d two(const double* x, const index_t* c) {
     const __m128d first = _mm_load_sd(x + c[0]);
     if constexpr (N > 1) return _mm_loadh_pd(first, x + c[1]);
     return first;
@@ -76,24 +92,25 @@ template <>
 struct avx2<float> {
   using vector = __m256;
   static constexpr int lanes = 8;
-  [[gnu::always_inline, TULLE_AVX2]] static vector zero() { return _mm256_setzero_ps(); }
-  [[gnu::always_inline, TULLE_AVX2]] static vector load(const float* p) { return _mm256_loadu_ps(p); }
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector zero() { return _mm256_setzero_ps(); }
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector load(const float* p) { return _mm256_loadu_ps(p); }
   template <int N>
-  [[gnu::always_inline, TULLE_AVX2]] static vector some(const float* p) {
-    constexpr index_t in_order[lanes] = {0, 1, 2, 3, 4, 5, 6, 7};
-    return gather<N>(p, in_order);
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector some(const float* p) {
+    if constexpr (N <= 4) return _mm256_insertf128_ps(zero(), some_of_four<N>(p), 0);
+    if constexpr (N > 4)
+      return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p)), some_of_four<N - 4>(p + 4), 1);
   }
   template <int N>
-  [[gnu::always_inline, TULLE_AVX2]] static vector gather(const float* x, const index_t* c) {
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector gather(const float* x, const index_t* c) {
     if constexpr (N <= 4) return _mm256_insertf128_ps(zero(), four<N>(x, c), 0);
     if constexpr (N > 4) return _mm256_insertf128_ps(_mm256_castps128_ps256(four<4>(x, c)), four<N - 4>(x, c + 4), 1);
   }
-  [[gnu::always_inline, TULLE_AVX2]] static vector madd(vector a, vector b, vector c) {
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector madd(vector a, vector b, vector c) {
     return _mm256_fmadd_ps(a, b, c);
   }
   /// sum += the first n products, 0 to 8. Lanes past them load x[0], and drop it.
-  [[gnu::always_inline, TULLE_AVX2]] static vector madd_first(int n, const float* values, const index_t* c,
-                                                              const float* x, vector sum) {
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector madd_first(int n, const float* values, const index_t* c,
+                                                                 const float* x, vector sum) {
     if (n > 4) {
       const __m128 low = four<4>(x, c), high = first_of_four(n - 4, c + 4, x);
       const __m128 more = _mm_maskload_ps(values + 4, first_lanes(n - 4));
@@ -103,7 +120,7 @@ struct avx2<float> {
     return madd(_mm256_insertf128_ps(zero(), _mm_maskload_ps(values, first_lanes(n)), 0),
                 _mm256_insertf128_ps(zero(), first_of_four(n, c, x), 0), sum);
   }
-  [[gnu::always_inline, TULLE_AVX2]] static float total(vector low, vector high) {
+  [[gnu::always_inline, TULLE_AVX2FMA]] static float total(vector low, vector high) {
     const vector sum = _mm256_add_ps(low, high);
     const __m128 half = _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps(sum, 1));
     const __m128 quarter = _mm_add_ps(half, _mm_movehl_ps(half, half));
@@ -112,14 +129,14 @@ struct avx2<float> {
 
  private:
   template <int N>
-  [[gnu::always_inline, TULLE_AVX2]] static __m128 four(const float* x, const index_t* c) {
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 four(const float* x, const index_t* c) {
     __m128 v = _mm_load_ss(x + c[0]);
     if constexpr (N > 1) v = _mm_insert_ps(v, _mm_load_ss(x + c[1]), 0x10);
     if constexpr (N > 2) v = _mm_insert_ps(v, _mm_load_ss(x + c[2]), 0x20);
     if constexpr (N > 3) v = _mm_insert_ps(v, _mm_load_ss(x + c[3]), 0x30);
     return v;
   }
-  [[gnu::always_inline, TULLE_AVX2]] static __m128 first_of_four(int n, const index_t* c, const float* x) {
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 first_of_four(int n, const index_t* c, const float* x) {
     const __m128i mask = first_lanes(n);
     alignas(16) index_t columns[4];
     const __m128i loaded = _mm_maskload_epi32(c, mask);
@@ -133,16 +150,16 @@ struct avx2<float> {
 
 /// sum += the products of N entries, fewer than lanes.
 template <int N, scalar V, scalar T>
-[[gnu::always_inline, TULLE_AVX2]] inline void add_some(const T* values, const index_t* colind, const V* x,
-                                                        typename avx2<V>::vector& sum) {
+[[gnu::always_inline, TULLE_AVX2FMA]] inline void add_some(const T* values, const index_t* colind, const V* x,
+                                                           typename avx2<V>::vector& sum) {
   using simd = avx2<V>;
   sum = simd::madd(simd::template some<N>(values), simd::template gather<N>(x, colind), sum);
 }
 
 /// The same of n of them.
 template <scalar T, scalar V>
-[[gnu::always_inline, TULLE_AVX2]] inline void add_some(int n, const T* values, const index_t* colind, const V* x,
-                                                        typename avx2<V>::vector& sum) {
+[[gnu::always_inline, TULLE_AVX2FMA]] inline void add_some(int n, const T* values, const index_t* colind, const V* x,
+                                                           typename avx2<V>::vector& sum) {
   constexpr bool wide = avx2<V>::lanes > 4;
   switch (n) {
     case 1:
@@ -164,12 +181,13 @@ template <scalar T, scalar V>
   }
 }
 
-[[gnu::always_inline, TULLE_AVX2]] inline double product(double a, double b) { return __builtin_fma(a, b, 0.0); }
-[[gnu::always_inline, TULLE_AVX2]] inline float product(float a, float b) { return __builtin_fmaf(a, b, 0.0F); }
+[[gnu::always_inline, TULLE_AVX2FMA]] inline double product(double a, double b) { return __builtin_fma(a, b, 0.0); }
+[[gnu::always_inline, TULLE_AVX2FMA]] inline float product(float a, float b) { return __builtin_fmaf(a, b, 0.0F); }
 
 /// Of at most 4 entries, in the order of the tree. Products are never -0, as in a lane that was 0.
 template <scalar T, scalar V>
-[[gnu::always_inline, TULLE_AVX2]] inline V short_row_sum(const T* values, const index_t* colind, const V* x, int n) {
+[[gnu::always_inline, TULLE_AVX2FMA]] inline V short_row_sum(const T* values, const index_t* colind, const V* x,
+                                                             int n) {
   if (n == 0) return 0;
   const V first = product(V{values[0]}, x[colind[0]]);
   if (n == 1) return first;
@@ -182,8 +200,8 @@ template <scalar T, scalar V>
 
 /// row_sum with 256-bit vectors. Masked: x has an element, even where the row has none.
 template <bool Masked, scalar T, scalar V, offset O>
-[[gnu::always_inline, TULLE_AVX2]] inline sum_of<V> row_sum_avx2(const T* values, const index_t* colind, const V* x,
-                                                                 O begin, O end) {
+[[gnu::always_inline, TULLE_AVX2FMA]] inline sum_of<V> row_sum_avx2(const T* values, const index_t* colind, const V* x,
+                                                                    O begin, O end) {
   using simd = avx2<V>;
   constexpr int lanes = simd::lanes, longest_short = 4;
   if (!Masked && end - begin <= longest_short) {

@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include "cpu/spmv/row_order.hpp"
+#include "cpu/spmv/rows_by_length.hpp"
 #include "kernels/autotune_cache.hpp"
 #include "kernels/processor.hpp"
 
@@ -18,19 +20,21 @@ namespace tulle::cpu {
 namespace {
 
 constexpr std::array<index_t, 4> lengths{2, 6, 16, 48};
-constexpr std::array paths{row_path::avx2, row_path::avx2_masked, row_path::avx512};
+constexpr std::array paths{row_path::avx2, row_path::avx2_masked, row_path::avx2_by_length, row_path::avx512};
 constexpr std::array all_ends{row_ends::alike, row_ends::not_many, row_ends::many};
-/// Of a path: its number, for f64 and f32, each of `all_ends`, and `lengths`.
+/// Of a path: its number, for rows in order and rows that may be sorted, f64 and f32, each of `all_ends`, and
+/// `lengths`.
 char letter(row_path path) { return static_cast<char>('0' + static_cast<int>(path)); }
-constexpr std::size_t letters = 2 * all_ends.size() * lengths.size();
+constexpr std::size_t letters = 2 * 2 * all_ends.size() * lengths.size();
 /// What the processor has.
 std::span<const row_path> candidates() {
-  const std::size_t count = best_isa() == isa::avx512 ? 3 : best_isa() == isa::avx2 ? 2 : 0;
+  const std::size_t count = best_isa() == isa::avx512 ? 4 : best_isa() == isa::avx2 ? 3 : 0;
   return std::span(paths).first(count);
 }
 
-std::size_t place(scalar_type vectors, row_ends ends, std::size_t length) {
-  return ((vectors == scalar_type::f64 ? 0 : all_ends.size()) + static_cast<std::size_t>(ends)) * lengths.size() + length;
+std::size_t place(bool sorts, scalar_type vectors, row_ends ends, std::size_t length) {
+  const std::size_t types = (sorts ? 2 : 0) + (vectors == scalar_type::f64 ? 0 : 1);
+  return (types * all_ends.size() + static_cast<std::size_t>(ends)) * lengths.size() + length;
 }
 
 /// A matrix whose rows have so many entries, or from none to twice as many.
@@ -40,7 +44,7 @@ class subject {
   subject(index_t length, row_ends ends) {
     constexpr index_t cols = 1 << 10;
     const bool alike = ends == row_ends::alike;
-    const index_t entries = ends == row_ends::not_many ? 1 << 14 : 1 << 15;
+    const index_t entries = alike ? 1 << 15 : ends == row_ends::not_many ? 1 << 14 : 1 << 17;
     std::mt19937 random(1);
     for (index_t row = 0; row < entries / length; ++row) {
       const index_t n = alike ? length : static_cast<index_t>(random() % static_cast<unsigned>(2 * length + 1));
@@ -56,12 +60,17 @@ class subject {
           rowptr_.data(),
           colind_.data(),
           values_.data()};
+    if (!alike) order_ = row_order(a_.rowptr, 0, a_.rows);
   }
   /// Nanoseconds of one product.
   double measure(row_path path) {
     const auto begin = std::chrono::steady_clock::now();
     scaled<T> out{{1, 0}, y_.data()};
-    multiply_rows(path, a_, 0, a_.rows, x_.data(), out);
+    if (path == row_path::avx2_by_length) {
+      multiply_rows_by_length(a_, order_, 0, x_.data(), out);
+    } else {
+      multiply_rows(path, a_, 0, a_.rows, x_.data(), out);
+    }
     return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
   }
 
@@ -70,31 +79,46 @@ class subject {
   std::vector<index_t> colind_;
   std::vector<T> values_, x_, y_;
   csr_view<T, std::int32_t> a_;
+  row_order order_;
 };
 
-/// The shortest of some products of each, by turns: what takes the core away slows but some of them. A product is
-/// repeated where a processor may learn where rows end.
+/// The letters of what is fastest of rows in order, and of all: by the shortest of some products of each, by turns, as
+/// what takes the core away slows but some of them. A product is repeated where a processor may learn where rows end.
 template <scalar T>
-char fastest(index_t length, row_ends ends) {
+std::array<char, 2> fastest(index_t length, row_ends ends) {
   constexpr int turns = 5;
+  constexpr std::size_t by_length = 2;
+  static_assert(paths[by_length] == row_path::avx2_by_length);
   const int times = ends == row_ends::not_many ? 3 : 1;
   subject<T> rows(length, ends);
   std::array<double, paths.size()> least;
   least.fill(std::numeric_limits<double>::infinity());
   for (int i = 0; i < turns; ++i) {
     for (std::size_t p = 0; p < candidates().size(); ++p) {
+      if (p == by_length && ends == row_ends::alike) continue;
       for (int k = 0; k < times; ++k) least[p] = std::min(least[p], rows.measure(paths[p]));
     }
   }
-  return letter(paths[static_cast<std::size_t>(std::ranges::min_element(least) - least.begin())]);
+  // What a processor remembers of rows in a measurement it forgets where other work comes between.
+  constexpr double steady = 0.87;
+  least[by_length] *= steady;
+  const auto best = [&] {
+    return letter(paths[static_cast<std::size_t>(std::ranges::min_element(least) - least.begin())]);
+  };
+  const char of_all = best();
+  least[by_length] = std::numeric_limits<double>::infinity();
+  return {best(), of_all};
 }
 
 std::string measure() {
   std::string found(letters, letter(row_path::avx2));
   for (const row_ends ends : all_ends) {
     for (std::size_t i = 0; i < lengths.size(); ++i) {
-      found[place(scalar_type::f64, ends, i)] = fastest<double>(lengths[i], ends);
-      found[place(scalar_type::f32, ends, i)] = fastest<float>(lengths[i], ends);
+      const auto f64 = fastest<double>(lengths[i], ends), f32 = fastest<float>(lengths[i], ends);
+      for (const bool sorts : {false, true}) {
+        found[place(sorts, scalar_type::f64, ends, i)] = f64[sorts ? 1 : 0];
+        found[place(sorts, scalar_type::f32, ends, i)] = f32[sorts ? 1 : 0];
+      }
     }
   }
   return found;
@@ -109,7 +133,7 @@ bool is_sound(const std::string& found) {
 
 const std::string& found_by_time() {
   static const std::string found = [] {
-    const std::string key = fmt::format("paths of rows/{}", context::cpu(1).info().name);
+    const std::string key = fmt::format("paths of rows and orders/{}", context::cpu(1).info().name);
     if (const auto known = cached_winner(key, "processor"); known && is_sound(*known)) return *known;
     const std::string measured = measure();
     remember_winner(key, measured, "processor");
@@ -120,12 +144,12 @@ const std::string& found_by_time() {
 
 }  // namespace
 
-row_path fastest_row_path(scalar_type vectors, double mean, row_ends ends) {
+row_path fastest_row_path(scalar_type vectors, double mean, row_ends ends, bool sorts) {
   if (candidates().empty() || vectors == scalar_type::i32) return path_of(best_isa());
   std::size_t nearest = 0;  // between two lengths their geometric mean decides
   while (nearest + 1 < lengths.size() && mean * mean > static_cast<double>(lengths[nearest]) * lengths[nearest + 1])
     ++nearest;
-  return static_cast<row_path>(found_by_time()[place(vectors, ends, nearest)] - '0');
+  return static_cast<row_path>(found_by_time()[place(sorts, vectors, ends, nearest)] - '0');
 }
 
 std::string describe_row_paths() {
@@ -137,7 +161,7 @@ std::string describe_row_paths() {
       for (const row_ends ends : all_ends) {
         constexpr const char* signs[] = {" ", " ~", " ~~"};
         for (std::size_t i = 0; i < lengths.size(); ++i) {
-          if (found_by_time()[place(t, ends, i)] != letter(path)) continue;
+          if (found_by_time()[place(true, t, ends, i)] != letter(path)) continue;
           those += fmt::format("{}{}{}{}", those.empty() ? "" : ", ", name(t), signs[static_cast<int>(ends)], lengths[i]);
         }
       }
@@ -149,4 +173,8 @@ std::string describe_row_paths() {
 
 }  // namespace tulle::cpu
 
-bool tulle::gathers_pay() { return cpu::fastest_row_path(scalar_type::f64, 16, cpu::row_ends::many) == cpu::row_path::avx512; }
+tulle::processor_class tulle::this_processor() {
+  if (cpu::best_isa() != cpu::isa::avx512) return processor_class::narrow;
+  const bool pays = cpu::fastest_row_path(scalar_type::f64, 16, cpu::row_ends::many) == cpu::row_path::avx512;
+  return pays ? processor_class::gathers : processor_class::loads;
+}

@@ -14,11 +14,11 @@ namespace tulle::cpu {
 /// remembers them; because it may remember them, being not many; or not.
 enum class row_ends : std::uint8_t { alike, not_many, many };
 
-/// For rows of so many entries on average, in one type of vectors. Where
-/// there is a choice (all that there are give the same bits) it is made by time: at the first call some ten thousand
-/// entries are multiplied by each, 15 ms in all, and what was found is remembered in cache_directory() and by the
-/// process.
-row_path fastest_row_path(scalar_type vectors, double mean, row_ends ends);
+/// For rows of so many entries on average, in one type of vectors. Where there is a choice (all that there are give the
+/// same bits) it is made by time: at the first call some hundred thousand entries are multiplied by each, 40 ms in all,
+/// and what was found is remembered in cache_directory() and by the process. `sorts`: rows may be put in order by
+/// length, which takes some nanoseconds a row.
+row_path fastest_row_path(scalar_type vectors, double mean, row_ends ends, bool sorts = false);
 
 /// Of the rows of one of `threads`: some are looked at.
 template <scalar T, offset O>
@@ -36,9 +36,10 @@ row_ends row_ends_of(csr_view<T, O> a, int threads) {
   return mine < not_many ? row_ends::not_many : row_ends::many;
 }
 template <scalar V, scalar T, offset O>
-row_path fastest_row_path(csr_view<T, O> a, int threads) {
-  return fastest_row_path(scalar_type_of<V>, a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows,
-                          row_ends_of(a, threads));
+row_path fastest_row_path(csr_view<T, O> a, int threads, bool sorts) {
+  const row_ends ends = row_ends_of(a, threads);
+  return fastest_row_path(scalar_type_of<V>, a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows, ends,
+                          sorts && ends != row_ends::alike);
 }
 
 /// What was found, for `tulle doctor`.

@@ -13,14 +13,14 @@
 
 namespace tulle::cpu {
 
-/// How rows are summed. The last three give the same bits.
-enum class row_path : std::uint8_t { plain, avx2, avx2_masked, avx512 };
+/// How rows are summed. All but the first give the same bits. By length: in the order of row_order.hpp.
+enum class row_path : std::uint8_t { plain, avx2, avx2_masked, avx2_by_length, avx512 };
 
 constexpr row_path path_of(isa level) {
   return level == isa::avx512 ? row_path::avx512 : level == isa::avx2 ? row_path::avx2 : row_path::plain;
 }
 constexpr std::string_view name(row_path path) {
-  constexpr std::string_view names[] = {"plain", "avx2", "avx2 masked", "avx512"};
+  constexpr std::string_view names[] = {"plain", "avx2", "avx2 masked", "avx2 by length", "avx512"};
   return names[static_cast<int>(path)];
 }
 
@@ -54,7 +54,7 @@ template <scalar T, offset O, scalar V>
   return row_sum_avx512(a.values, a.colind, x, begin, end);
 }
 template <bool Masked, scalar T, offset O, scalar V, class Finish>
-[[TULLE_AVX2]] void multiply_rows_avx2(csr_view<T, O> a, index_t first, index_t last, const V* x, Finish& out) {
+[[TULLE_AVX2FMA]] void multiply_rows_avx2(csr_view<T, O> a, index_t first, index_t last, const V* x, Finish& out) {
   Finish mine = out;
   for (index_t row = first; row < last; ++row) {
     mine(row, row_sum_avx2<Masked>(a.values, a.colind, x, a.rowptr[row], a.rowptr[row + 1]));
@@ -62,7 +62,7 @@ template <bool Masked, scalar T, offset O, scalar V, class Finish>
   put_back(out, mine);
 }
 template <scalar T, offset O, scalar V>
-[[TULLE_AVX2]] sum_of<V> multiply_piece_avx2(csr_view<T, O> a, O begin, O end, const V* x) {
+[[TULLE_AVX2FMA]] sum_of<V> multiply_piece_avx2(csr_view<T, O> a, O begin, O end, const V* x) {
   return row_sum_avx2<false>(a.values, a.colind, x, begin, end);
 }
 #endif

@@ -1,0 +1,111 @@
+"""What commands print at 80 and at 120 columns, in a pipe and on a terminal: every line fits, colour is on the terminal alone,
+and but for that both print what the transcript has: widths.py BINARY TRANSCRIPT [--update].
+
+Numbers and their units stand as #, what depends on them as ?; a line that was broken is one line again, and space between
+columns is two blanks.
+"""
+import difflib
+import os
+import pathlib
+import pty
+import re
+import subprocess
+import sys
+import tempfile
+
+from tool import environment
+
+MESH = "gen:stencil:points=7,n=9,values=spd"
+QUICK = f"bench {{}} --no-bandwidth --backend cpu --warmup 1 --repeat 3 {MESH}"
+COMMANDS = ["generate --list", f"info {MESH}", "info gen:fem:n=4,dof=3 --gather --method rcm", "kernels --backend cpu", "kernels gen:arrow:n=9000 --backend cpu",
+            f"spmv {MESH} --kernel csr.balanced --verify", f"spmv {MESH} --kernel packed --precision mixed --tolerance 1e-3 --explain",
+            "spmv gen:stencil:points=7,n=9,values=integer --kernel all --precision i32 --verify", f"spgemm {MESH} {MESH} --kernel gustavson --verify", f"solve {MESH} --kernel cg.operations",
+            f"permute {MESH} --method random --repeat 3", QUICK.format("spmv --kernels csr.split_rows"), QUICK.format("spmm --kernels csr.balanced"),
+            QUICK.format("spmv --warm --kernels csr.split_rows --passes"), QUICK.format("spmv --kernels csr.split_rows --latency"),
+            QUICK.format("spmv --warm --sweep threads --kernels csr.rows"), QUICK.format("spgemm --kernels gustavson"),
+            QUICK.format("solve --kernels cg.operations"), QUICK.format("spmv --warm --kernels csr.split_rows --compare old.json --allow 1000")]
+FITS = ["doctor --threads 1", QUICK.format("spmv --no-diagnosis"), QUICK.format("spmv --precision-study --warm"), QUICK.format("solve")]  # and varies from machine to machine
+SGR = re.compile(r"\x1b\[[0-9;]*m")
+MASKS = [(r"(?<![\w.,=:-])~?-?\d[\d,.]*(?:e[-+]?\d+)?(?: (?:[num]?s|[kMGT]?B(?:/s)?)\b)?", "#"), (r"# - #|#%", "#"),
+         (r"# +(bandwidth|latency|gather|imbalance)\b.*", "#  ?"), (r"\[threads=[^]]*\]", "[?]"), (r"(on cpu  +).*", r"\1?"),
+         (r"^(.*): (read|launch) #.*", "?"), (r"(was not measured: ).*", r"\1?"), (r"(SpMV +).*(, medians)", r"\1?\2"), (r"(gain +#x, ).*", r"\1?"),
+         (r"(preconditioner jacobi; ).*", r"\1?"), (r"REGRESSION", ""), (r", # slower by more than", ", ? slower by more than"),
+         (r"[* ] (\S+, warm  )", r"  \1"), (r"  ~ other processes.*", ""), (r": out of caches", ""),
+         (r"  because$|because, ", ""), (r"  \(# columns are too few for: because\)", "")]
+
+
+def run(binary, command, columns, folder, home, terminal):
+    env = environment(home) | {"COLUMNS": str(columns)}
+    if terminal:
+        del env["NO_COLOR"]
+    arguments = {"cwd": folder, "env": env, "stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    if not terminal:
+        done = subprocess.run([binary, *command.split()], stdout=subprocess.PIPE, **arguments, timeout=120)
+        return done.returncode, done.stdout.decode(), done.stderr.decode()
+    ours, theirs = pty.openpty()
+    with tempfile.TemporaryFile() as err:
+        process = subprocess.Popen([binary, *command.split()], stdout=theirs, **(arguments | {"stderr": err}))
+        os.close(theirs)
+        text = b""
+        try:
+            while piece := os.read(ours, 65536):
+                text += piece
+        except OSError:  # that is how a terminal ends
+            pass
+        os.close(ours)
+        code = process.wait(timeout=120)
+        err.seek(0)
+        return code, text.decode().replace("\r\n", "\n"), err.read().decode()
+
+
+def normalised(text):
+    lines = []
+    for line in text.splitlines():
+        if line.startswith("    ") and lines:
+            lines[-1] += " " + line.strip()
+        else:
+            lines.append(line)
+    for i, line in enumerate(lines):
+        for pattern, replacement in MASKS:
+            line = re.sub(pattern, replacement, line)
+        lines[i] = re.sub(r"(?<=\S)   +", "  ", line).rstrip()
+    return [line for line in lines if line]
+
+
+def main():
+    binary, transcript = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+    complaints, actual = [], []
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as home:
+        old = run(binary, QUICK.format("spmv --warm --kernels csr.split_rows -o old.json"), 100, folder, home, False)
+        assert old[0] == 0, old
+        for command in COMMANDS + FITS:
+            for columns in (80, 120):
+                seen = []
+                if command in FITS and columns == 120:
+                    continue  # wider is easier, and these take long
+                for terminal in (False, True) if command in COMMANDS else (True,):
+                    where = f"{command} ({columns} columns, {'terminal' if terminal else 'pipe'})"
+                    code, text, err = run(binary, command, columns, folder, home, terminal)
+                    plain = SGR.sub("", text)
+                    complaints += [f"{where}: exit code {code}: {err}"] * (code != 0)
+                    complaints += [f"{where}: {len(line)} columns: {line}" for line in plain.splitlines() if len(line) > columns]
+                    complaints += [f"{where}: colour in a pipe"] * ("\x1b" in text and not terminal)
+                    complaints += [f"{where}: control characters"] * ("\x1b" in plain)
+                    seen.append(normalised(plain))
+                if command in COMMANDS:
+                    complaints += [f"{command}: on a terminal:\n" + "\n".join(difflib.unified_diff(*seen, lineterm=""))] * (seen[0] != seen[1])
+                    actual += [f"$ {command}  # {columns} columns", *seen[0]]
+        code, text, _ = run(binary, f"{COMMANDS[5]} --color always", 80, folder, home, False)
+        complaints += ["--color always: no colour"] * ("\x1b[32m" not in text)
+        code, text, _ = run(binary, f"{COMMANDS[5]} --color never", 80, folder, home, True)
+        complaints += ["--color never: colour"] * ("\x1b" in text)
+        complaints += ["verified is not green on a terminal"] * ("\x1b[32m" not in run(binary, COMMANDS[5], 80, folder, home, True)[1])
+    if "--update" in sys.argv:
+        transcript.write_text("\n".join(actual) + "\n")
+    else:
+        complaints += difflib.unified_diff(transcript.read_text().splitlines(), actual, str(transcript), "now", lineterm="")
+    print("\n".join(complaints))
+    sys.exit(1 if complaints else 0)
+
+
+main()
