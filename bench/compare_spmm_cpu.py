@@ -3,8 +3,8 @@
 
 Needs a build of tulle (cmake --preset cpu-only), g++ and a Python with mkl:
   python3 -m venv venv && venv/bin/pip install mkl
-  venv/bin/python bench/compare_spmm_cpu.py --matrices FOLDER of .mtx or .mtx.xz --threads 1 2 -o bench/results/cpu_spmm.json
-  venv/bin/python bench/compare_spmm_cpu.py --table bench/results/cpu_spmm.json
+  venv/bin/python bench/compare_spmm_cpu.py --matrices FOLDER of .mtx or .mtx.xz --threads 1 2 -o bench/results/spmm_cpu.json
+  venv/bin/python bench/compare_spmm_cpu.py --table bench/results/spmm_cpu.json
 
 bench/spmm_cpu_peers.cpp is compiled here and measures both in turns in one process: generated families
 (bench/spmv_families.cpp) of about 3000, 30,000 and 300,000 nonzeros, and real matrices. Values and X are random, every answer
@@ -68,7 +68,7 @@ def measure(args: argparse.Namespace) -> dict:
     run = lambda *command: subprocess.run(command, capture_output=True, text=True, cwd=ROOT).stdout.strip()
     cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
     result = {"context": {"date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "commit": run("git", "rev-parse", "--short=12", "HEAD"),
-                          "cpu": cpu, "cpus": os.cpu_count(), "load": [], "compiler": run("g++", "-dumpfullversion")}, "results": []}
+                          "device": f"{cpu}, {os.cpu_count()} cores", "load": [], "compiler": run("g++", "-dumpfullversion")}, "records": []}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = compile_program(args.build, folder)
@@ -81,32 +81,39 @@ def measure(args: argparse.Namespace) -> dict:
                 result["context"]["load"].append(os.getloadavg()[0])
                 done = subprocess.run([program, str(threads), str(args.milliseconds), mkl_library(), spec], env=environment,
                                       capture_output=True, text=True)
-                result["results"] += [json.loads(line) for line in done.stdout.splitlines()]
+                result["records"] += [json.loads(line) for line in done.stdout.splitlines()]
                 if done.returncode != 0:
                     print(f"{spec}: {done.stderr}", file=sys.stderr)
                 if args.output:
-                    args.output.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-                print(f"{len(result['results'])} records, {spec}", file=sys.stderr)
+                    write(result, args.output)
+                print(f"{len(result['records'])} records, {spec}", file=sys.stderr)
     return result
 
 
-def table(result: dict) -> str:
+HEADER = ["threads, columns, order, type", "matrices", "over MKL, of the fastest runs", "of medians", "least", "of", "below 0.95"]
+
+
+def rows(records: list[dict]) -> list[list[str]]:
     """Geometric means and losses by threads, columns, order and type."""
     groups = defaultdict(list)
-    for r in result["results"]:
+    for r in records:
         groups[r["threads"], r["columns"], r["order"], r["type"]].append(r)
-    lines = ["| threads | columns | order | type | matrices | over MKL | of the fastest runs | least | below 0.95 |",
-             "|---|---|---|---|---|---|---|---|---|"]
-    for key, records in sorted(groups.items()):
+    out = []
+    for (threads, columns, order, of_type), those in sorted(groups.items()):
         ratio = lambda r, what: r["mkl"][what] / r["tulle"][what]
-        mean = lambda what: math.exp(sum(math.log(ratio(r, what)) for r in records) / len(records))
-        least = min(records, key=lambda r: ratio(r, "min_us"))
-        below = sum(ratio(r, "min_us") < 0.95 for r in records)
-        lines.append(f"| {' | '.join(map(str, key))} | {len(records)} | {mean('us'):.2f} | {mean('min_us'):.2f} | "
-                     f"{ratio(least, 'min_us'):.2f} ({least['matrix'].strip()}) | {below} |")
-    load = result["context"]["load"]
-    lines.append(f"\nload {min(load):.1f} to {max(load):.1f} on {result['context']['cpus']} cores of {result['context']['cpu']}")
-    return "\n".join(lines)
+        mean = lambda what: math.exp(sum(math.log(ratio(r, what)) for r in those) / len(those))
+        least = min(those, key=lambda r: ratio(r, "min_us"))
+        out.append([f"{threads}, {columns}, {order}-major, {of_type}", str(len(those)), f"{mean('min_us'):.2f}", f"{mean('us'):.2f}",
+                    f"{ratio(least, 'min_us'):.2f}", f"{least['matrix'].strip()}, {least['nnz']} nonzeros",
+                    str(sum(ratio(r, "min_us") < 0.95 for r in those))])
+    return out
+
+
+def write(result: dict, to: Path) -> None:
+    """As tools/bench_table.py reads it: the table, and the records it is made of, a line each."""
+    lines = ",\n".join(json.dumps(r, ensure_ascii=False) for r in result["records"])
+    head = {"context": result["context"], "header": HEADER, "rows": rows(result["records"])}
+    to.write_text(json.dumps(head, indent=1, ensure_ascii=False)[:-2] + f',\n "records": [\n{lines}]\n}}\n')
 
 
 def main() -> None:
@@ -120,7 +127,9 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--table", type=Path)
     args = parser.parse_args()
-    print(table(json.loads(args.table.read_text()) if args.table else measure(args)))
+    result = json.loads(args.table.read_text()) if args.table else measure(args)
+    for row in [HEADER, *rows(result["records"])]:
+        print(" | ".join(row))
 
 
 if __name__ == "__main__":

@@ -418,7 +418,8 @@ def choice_cpu_table(run: dict, kind: str) -> str:
     ways = [(p, t) for p in ("f64", "f32") for t in (1, 2)]
     for r in (r for m in run["choice_cpu"] for r in m["runs"] if r["threads"] == 1):  # the same on one thread, but for noise
         both = [k for k in ("csr.serial", "csr.balanced") if k in r["us"]]
-        r["us"] |= dict.fromkeys(both, min(r["us"][k] for k in both))
+        if both:  # a large matrix has what a plan takes alone
+            r["us"] |= dict.fromkeys(both, min(r["us"][k] for k in both))
     found = [(m, r, r["us"][r["chosen"]] / min(r["us"].values())) for m in run["choice_cpu"] for r in m["runs"]]
     group = lambda m: "real" if m["family"] == "real" else "fitted" if m["fitted"] else "judged"
     c = run["context"]
@@ -457,7 +458,8 @@ def choice_cpu_table(run: dict, kind: str) -> str:
 
 
 def choice_cpu_peers(found: list[tuple[dict, dict, float]], kind: str) -> str:
-    """What is chosen, called through a plan, beside the best of other libraries, from 100 nonzeros on; the slowest first (kind=losses)."""
+    """What is chosen, called through a plan, beside the best of other libraries, from 100 nonzeros on; the slowest first (kind=losses).
+    Where another kernel is chosen now than when the plan was measured, its time and what a plan adds."""
     calls = sorted(r["peers"]["default"] - r["us"][r["planned"]] for m, r, _ in found
                    if r["threads"] == 1 and m["stats"]["nnz"] < 3000 and r["planned"] in r["us"])
     call = max(0.0, calls[len(calls) // 2])  # what a plan adds to its kernel: checks
@@ -466,7 +468,7 @@ def choice_cpu_peers(found: list[tuple[dict, dict, float]], kind: str) -> str:
         others = {k: t for k, t in r["peers"].items() if k != "default"}
         if m["stats"]["nnz"] >= 100 and others:
             best = min(others, key=others.get)
-            mine = r["us"][r["chosen"]] + call
+            mine = r["peers"]["default"] if r["planned"] == r["chosen"] else r["us"][r["chosen"]] + call
             compared.append((others[best] / mine, m, r, mine, best, others))
     if kind == "losses":
         rows = [[f"{m['family']} {m['matrix']} {m.get('parameters', '')}".strip(), f"{m['stats']['nnz']:,}", r["precision"], str(r["threads"]),

@@ -21,6 +21,9 @@ namespace {
 
 constexpr std::array<index_t, 4> lengths{2, 6, 16, 48};
 constexpr std::array paths{row_path::avx2, row_path::avx2_masked, row_path::avx2_by_length, row_path::avx512};
+/// Entries of a row above which order of length gains nothing where it is guessed wrong, and loses up to half of the
+/// speed where memory has to be read row by row in that order.
+constexpr index_t most_by_length = 8;
 constexpr std::array all_ends{row_ends::alike, row_ends::not_many, row_ends::many};
 /// Of a path: its number, for rows in order and rows that may be sorted, f64 and f32, each of `all_ends`, and
 /// `lengths`.
@@ -95,7 +98,7 @@ std::array<char, 2> fastest(index_t length, row_ends ends) {
   least.fill(std::numeric_limits<double>::infinity());
   for (int i = 0; i < turns; ++i) {
     for (std::size_t p = 0; p < candidates().size(); ++p) {
-      if (p == by_length && ends == row_ends::alike) continue;
+      if (p == by_length && (ends == row_ends::alike || length > most_by_length)) continue;
       for (int k = 0; k < times; ++k) least[p] = std::min(least[p], rows.measure(paths[p]));
     }
   }
@@ -147,6 +150,7 @@ const std::string& found_by_time() {
 row_path fastest_row_path(scalar_type vectors, double mean, row_ends ends, bool sorts) {
   if (candidates().empty() || vectors == scalar_type::i32) return path_of(best_isa());
   std::size_t nearest = 0;  // between two lengths their geometric mean decides
+  if (mean > most_by_length) sorts = false;
   while (nearest + 1 < lengths.size() && mean * mean > static_cast<double>(lengths[nearest]) * lengths[nearest + 1])
     ++nearest;
   return static_cast<row_path>(found_by_time()[place(sorts, vectors, ends, nearest)] - '0');
@@ -162,7 +166,8 @@ std::string describe_row_paths() {
         constexpr const char* signs[] = {" ", " ~", " ~~"};
         for (std::size_t i = 0; i < lengths.size(); ++i) {
           if (found_by_time()[place(true, t, ends, i)] != letter(path)) continue;
-          those += fmt::format("{}{}{}{}", those.empty() ? "" : ", ", name(t), signs[static_cast<int>(ends)], lengths[i]);
+          those +=
+              fmt::format("{}{}{}{}", those.empty() ? "" : ", ", name(t), signs[static_cast<int>(ends)], lengths[i]);
         }
       }
     }
