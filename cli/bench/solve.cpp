@@ -25,7 +25,7 @@ struct solve_case {
   }
 };
 
-solve_case make_case(const session& bench, const case_name& which, const run_options& run) {
+solve_case make_solve_case(const session& bench, const case_name& which, const run_options& run) {
   solve_case c;
   c.loaded = std::make_shared<named_matrix>(load_real(which.spec, run));
   const matrix_ref& host = c.loaded->matrix;
@@ -123,7 +123,7 @@ solve_results measure_case(session& bench, const bench_options& o, std::span<con
 
 int run_solve_bench(const bench_options& o) {
   return run_kernel_bench<solve_results>(
-      o, kernel_operation::cg, make_case,
+      o, kernel_operation::cg, make_solve_case,
       [&](session& bench, std::span<const kernel_info> all, solve_case& c) { return measure_case(bench, o, all, c); });
 }
 

@@ -23,7 +23,7 @@ struct spgemm_case {
   spgemm_verdict first_verdict;
 };
 
-spgemm_case make_case(const session& bench, const case_name& which, const run_options& run) {
+spgemm_case make_spgemm_case(const session& bench, const case_name& which, const run_options& run) {
   const named_matrix loaded = load(which.spec, run);
   spgemm_case c;
   c.run = run;
@@ -131,7 +131,7 @@ spgemm_results measure_case(session& bench, const bench_options& o, std::span<co
 
 int run_spgemm_bench(const bench_options& o) {
   return run_kernel_bench<spgemm_results>(
-      o, kernel_operation::spgemm, make_case,
+      o, kernel_operation::spgemm, make_spgemm_case,
       [&](session& bench, std::span<const kernel_info> all, spgemm_case& c) { return measure_case(bench, o, all, c); });
 }
 

@@ -39,7 +39,7 @@ void take_type(std::string type, option_description& o) {
   o.value = "WORD";
 }
 
-option_description describe(const CLI::Option& option) {
+option_description describe_option(const CLI::Option& option) {
   option_description o;
   if (!option.nonpositional()) {
     o.names = {option.get_name(true)};
@@ -67,7 +67,7 @@ void add_groups(const CLI::App& app, command_description& c) {
     const auto named = [&](const option_group& g) { return g.title == option->get_group(); };
     const auto at = std::ranges::find_if(c.groups, named);
     (at != c.groups.end() ? *at : c.groups.emplace_back(option_group{option->get_group(), {}}))
-        .options.push_back(describe(*option));
+        .options.push_back(describe_option(*option));
   }
 }
 
@@ -134,7 +134,7 @@ command_description describe(const CLI::App& app) {
   c.name = full_name(app);
   c.summary = app.get_description();
   for (const CLI::Option* option : app.get_options()) {
-    if (!option->nonpositional()) c.arguments.push_back(describe(*option));
+    if (!option->nonpositional()) c.arguments.push_back(describe_option(*option));
   }
   add_groups(app, c);
   for (const CLI::App* above = app.get_parent(); above != nullptr; above = above->get_parent()) {

@@ -7,12 +7,12 @@
 namespace tulle::test {
 namespace {
 
-const std::string coordinate = "%%MatrixMarket matrix coordinate real general\n";
+const std::string header = "%%MatrixMarket matrix coordinate real general\n";
 
 using elements = std::vector<double>;
 
 TEST(MatrixMarketSyntax, CoordinateGeneral) {
-  const auto a = parse(coordinate + "% a comment\n2 3 3\n2 3 -1.5\n1 1 2\n2 1 4e1\n");
+  const auto a = parse(header + "% a comment\n2 3 3\n2 3 -1.5\n1 1 2\n2 1 4e1\n");
   EXPECT_EQ(a.rowptr, (std::vector<std::int64_t>{0, 1, 3}));
   EXPECT_EQ(a.colind, (std::vector<index_t>{0, 0, 2}));
   EXPECT_EQ(a.values, (elements{2, 40, -1.5}));
@@ -20,16 +20,16 @@ TEST(MatrixMarketSyntax, CoordinateGeneral) {
 }
 
 TEST(MatrixMarketSyntax, EmptyShapes) {
-  EXPECT_EQ(parse(coordinate + "0 0 0\n").rowptr, (std::vector<std::int64_t>{0}));
-  EXPECT_EQ(parse(coordinate + "0 5 0\n").cols, 5);
-  EXPECT_EQ(parse(coordinate + "3 0 0").rowptr, (std::vector<std::int64_t>{0, 0, 0, 0}));
+  EXPECT_EQ(parse(header + "0 0 0\n").rowptr, (std::vector<std::int64_t>{0}));
+  EXPECT_EQ(parse(header + "0 5 0\n").cols, 5);
+  EXPECT_EQ(parse(header + "3 0 0").rowptr, (std::vector<std::int64_t>{0, 0, 0, 0}));
   EXPECT_EQ(parse("%%MatrixMarket matrix array real general\n0 4\n").cols, 4);
   EXPECT_EQ(parse("%%MatrixMarket matrix array real skew-symmetric\n0 0\n").rows, 0);
   EXPECT_EQ(parse("%%MatrixMarket matrix array real skew-symmetric\n1 1\n").values, (elements{0}));
 }
 
 TEST(MatrixMarketSyntax, WhiteSpaceLinesAndComments) {
-  const auto expected = parse(coordinate + "2 2 2\n1 1 1\n2 2 2\n");
+  const auto expected = parse(header + "2 2 2\n1 1 1\n2 2 2\n");
   for (const std::string text :
        {"%%matrixmarket\tMATRIX  Coordinate REAL gEnErAl  \n\n%\n  % indented\n \t2 2\t2 \n\n\t1  1\t1\n\n% between\n2 "
         "2 2",
@@ -47,7 +47,7 @@ TEST(MatrixMarketSyntax, Fields) {
   EXPECT_EQ(parse("%%MatrixMarket matrix coordinate integer" + entries).values, (elements{-7, 8}));
   EXPECT_EQ(parse<std::int32_t>("%%MatrixMarket matrix coordinate integer" + entries).values, (std::vector{-7, 8}));
   EXPECT_EQ(parse<std::int32_t>("%%MatrixMarket matrix coordinate real" + entries).values, (std::vector{-7, 8}));
-  EXPECT_EQ(parse<std::int32_t>(coordinate + "1 1 1\n1 1 -2.147483648E9").values,
+  EXPECT_EQ(parse<std::int32_t>(header + "1 1 1\n1 1 -2.147483648E9").values,
             (std::vector{std::numeric_limits<std::int32_t>::min()}));
   EXPECT_EQ(parse("%%MatrixMarket matrix coordinate pattern general\n1 2 2\n1 2\n1 1").values, (elements{1, 1}));
   EXPECT_EQ(parse("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 9223372036854775807").values,
@@ -108,7 +108,7 @@ TEST(MatrixMarketSyntax, Vectors) {
 }
 
 TEST(MatrixMarketSyntax, DuplicatesAreSummedWithANote) {
-  const std::string text = coordinate + "2 2 5\n1 2 1\n2 2 8\n1 2 2\n1 1 9\n1 2 4\n";
+  const std::string text = header + "2 2 5\n1 2 1\n2 2 8\n1 2 2\n1 1 9\n1 2 4\n";
   matrix_market_info info;
   const auto a = parse(text, {}, &info);
   EXPECT_EQ(a.colind, (std::vector<index_t>{0, 1, 1}));
@@ -121,7 +121,7 @@ TEST(MatrixMarketSyntax, DuplicatesAreSummedWithANote) {
 TEST(MatrixMarketSyntax, SumsThatOverflowAreNoted) {
   matrix_market_info info;
   const std::string text = "2 2 4\n2 1 1e308\n2 1 1e308\n2 2 inf\n2 2 1\n";
-  EXPECT_EQ(parse(coordinate + text, {}, &info).values, (elements{HUGE_VAL, HUGE_VAL}));
+  EXPECT_EQ(parse(header + text, {}, &info).values, (elements{HUGE_VAL, HUGE_VAL}));
   EXPECT_EQ(info.note, "summed 2 duplicate entries; 1 of the sums overflowed to infinity");
   parse("%%MatrixMarket matrix coordinate real symmetric\n" + text, {}, &info);
   EXPECT_EQ(info.note, "summed 2 duplicate entries; 1 of the sums overflowed to infinity");

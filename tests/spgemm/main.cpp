@@ -48,7 +48,9 @@ void for_recipes(const spgemm_kernel& kernel, std::initializer_list<std::string_
 /// Quick runs, the boundaries of classes and kernel0 take every value type and every offset type once.
 bool left_out(type_key types, const spgemm_kernel& kernel, const product_recipe& recipe) {
   if (recipe.cpu_only && kernel.backend != backend_kind::cpu) return true;
-  if (kernel.role == kernel_role::study && recipe.name == "wide_spans_among_700") return true;  // slow
+  const bool slow = recipe.name == "wide_spans_among_700" || recipe.name == "hubs_beside_scattered_300" ||
+                    recipe.name == "hubs_beside_scattered_900";
+  if (slow && kernel.role == kernel_role::study) return true;  // and boundaries of other kernels
   const bool has_buckets = kernel.backend == backend_kind::cuda && kernel.role != kernel_role::study;
   if (recipe.name.starts_with("scattered_products") && !has_buckets) return true;  // slow, and nobody else's boundary
   const bool few = quick() || recipe.boundary || kernel.role == kernel_role::study;
