@@ -252,7 +252,7 @@ def table(run: dict, settings: dict[str, str], results: Path) -> str:
 
 
 def installs_table(run: dict) -> str:
-    """What tools/bare_debian typed, and the seconds that it took."""
+    """What tools/bare_system typed, and the seconds that it took."""
     c = run["context"]
     rows = [[r["by"], f"`{r['typed']}`", f"{r['seconds']:,}"] for r in run["installs"]]
     return markdown(["by", "typed", "seconds"], rows, left=2) + f"\n{c['system']}; {c['cpu']}, {c['cpus']} cores; commit {c['commit']}, {c['date'][:10]}.\n"

@@ -69,9 +69,8 @@ void read_symmetry(const source& file, std::string_view& line, header& h) {
       read_choice(file, line, "symmetry", {"general", "symmetric", "skew-symmetric", "hermitian"},
                   "general, symmetric, skew-symmetric or hermitian");
   h.symmetry = symmetries[choice];
-  if (h.symmetry == mm_symmetry::hermitian && h.field != mm_field::complex) {
-    fail(status::unsupported, file, 1, "a hermitian matrix has complex values");
-  }
+  // What is its own conjugate transpose and real is symmetric; some programs write so.
+  if (h.symmetry == mm_symmetry::hermitian && h.field != mm_field::complex) h.symmetry = mm_symmetry::symmetric;
   if (h.vector && h.symmetry != mm_symmetry::general) fail(status::invalid_format, file, 1, "a vector must be general");
   if (h.field == mm_field::pattern && h.symmetry == mm_symmetry::skew_symmetric) {
     fail(status::invalid_format, file, 1, "a pattern has no signs: it cannot be skew-symmetric");

@@ -74,6 +74,13 @@ TEST(MatrixMarketEntries, OfOtherFields) {
   using complex = std::complex<double>;
   EXPECT_EQ(listed<complex>("%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n2 1 1 5\n1 1 3 0\n"),
             (entries<complex>{{1, 0, {1, 5}}, {0, 0, {3, 0}}, {0, 1, {1, -5}}}));
+  for (const char* field : {"real", "integer", "pattern"}) {  // a real hermitian matrix is a symmetric one
+    matrix_market_info info;
+    const std::string value = std::string(field) == "pattern" ? "" : " 5";
+    const auto a = parse(fmt::format("%%MatrixMarket matrix coordinate {} hermitian\n2 2 1\n2 1{}\n", field, value), {}, &info);
+    EXPECT_EQ(a.values.size(), 2u) << field;
+    EXPECT_EQ(info.symmetry, mm_symmetry::symmetric) << field;
+  }
   expect_error(status::invalid_format, "text: line 3: entry (2, 2) of a hermitian matrix has an imaginary part", [] {
     listed<complex>("%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n2 2 1 5\n2 1 3 0\n");
   });

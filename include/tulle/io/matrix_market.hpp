@@ -24,7 +24,7 @@ enum class mm_symmetry : std::uint8_t {
   general,         ///< all entries are there
   symmetric,       ///< a_ji = a_ij
   skew_symmetric,  ///< a_ji = -a_ij
-  hermitian,       ///< a_ji is the conjugate of a_ij
+  hermitian,       ///< a_ji is the conjugate of a_ij; of real numbers it reads as `symmetric`
 };
 
 /// How a file is read.
