@@ -6,6 +6,7 @@
 #include <string>
 #include <tulle/core/context.hpp>
 #include <tulle/core/vector_ref.hpp>
+#include <utility>
 
 #include "types.hpp"
 
@@ -40,5 +41,9 @@ inline nb::object empty_vector(int number, npy_intp n) {
 
 /// Keeps Python objects alive from C++ threads that do not hold the GIL.
 std::shared_ptr<const void> keep(nb::object o);
+/// Keeps alive what either keeps.
+inline std::shared_ptr<const void> both(std::shared_ptr<const void> a, std::shared_ptr<const void> b) {
+  return std::make_shared<std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(std::move(a), std::move(b));
+}
 
 }  // namespace tulle::python

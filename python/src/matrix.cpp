@@ -72,7 +72,10 @@ matrix make_matrix(std::string_view format, std::int64_t rows, std::int64_t cols
     a.types.offset = offset_type::i64;
     a.rowind = static_cast<const index_t*>(offsets.data);
     a.nnz = a.stored = offsets.size;
-    require_length(inner, a.nnz, "indices");
+    if (inner.size != offsets.size) {
+      throw error(status::invalid_structure, "there are " + std::to_string(offsets.size) + " row indices and " +
+                                                 std::to_string(inner.size) + " column indices");
+    }
     require_length(values, a.nnz, "data");
   } else {
     require_index(offsets, 0, "indptr");

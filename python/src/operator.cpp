@@ -31,7 +31,7 @@ class py_operator {
   py_operator(const matrix& a, std::string kernel, std::string_view effort, bool transpose, bool conjugate,
               std::string_view reorder, std::string_view method, index_t columns, double tolerance, int threads,
               bool plain)
-      : ctx_(threads > 0 && a.ref.space == memory_space::host ? context::cpu(threads) : own_context(a.ref)), a_(a.ref) {
+      : ctx_(threads != 0 && a.ref.space == memory_space::host ? context::cpu(threads) : own_context(a.ref)), a_(a.ref) {
     options_.kernel = std::move(kernel);
     options_.effort = choice(effort, "effort", {spmv_effort::none, spmv_effort::standard, spmv_effort::max});
     options_.transpose = transpose;
@@ -129,6 +129,7 @@ class py_operator {
                                    values.space == memory_space::device ? a_.device : -1);
     const auto kept = keep(*data);
     locked([&] {
+      data_ = both(data_, kept);  // an update that fails may have lent the new ones already
       plan_->update_values(numbers);
       if (wide_) wide_->update_values(numbers);
       if (many_) update_many(numbers);
@@ -253,6 +254,13 @@ nb::object matmul(nb::pointer_and_handle<py_operator> self, nb::handle x) {
   return self.h.attr("_matmul_any")(x);
 }
 
+/// The same where nobody else can be asked to multiply.
+nb::object product(nb::pointer_and_handle<py_operator> self, nb::handle x) {
+  nb::object y = matmul(self, x);
+  if (!y.is(nb::handle(Py_NotImplemented))) return y;
+  throw nb::type_error("a tulle.operator multiplies vectors and matrices");
+}
+
 template <class F>
 auto asking(const F& f) {
   return [f](const py_operator& a) { return a.ask(f); };
@@ -268,12 +276,12 @@ void bind_operator(nb::module_& m) {
            nb::arg("conjugate") = false, nb::arg("reorder") = "never", nb::arg("reorder_method") = "",
            nb::arg("columns") = 0, nb::arg("tolerance") = 0.0, nb::arg("threads") = 0, nb::arg("plain") = true)
       .def("__matmul__", &matmul, nb::arg("x").none(), nb::sig("def __matmul__(self, x: typing.Any) -> typing.Any"))
-      .def("matvec", &matmul, nb::arg("x").none(), nb::sig("def matvec(self, x: typing.Any) -> typing.Any"),
+      .def("matvec", &product, nb::arg("x").none(), nb::sig("def matvec(self, x: typing.Any) -> typing.Any"),
            "A @ x for a vector; what solvers of SciPy and CuPy call.")
-      .def("matmat", &matmul, nb::arg("x").none(), nb::sig("def matmat(self, x: typing.Any) -> typing.Any"),
+      .def("matmat", &product, nb::arg("x").none(), nb::sig("def matmat(self, x: typing.Any) -> typing.Any"),
            "A @ X for several vectors side by side.")
-      .def("dot", &matmul, nb::arg("x").none(), nb::sig("def dot(self, x: typing.Any) -> typing.Any"))
-      .def("__call__", &matmul, nb::arg("x").none(), nb::sig("def __call__(self, x: typing.Any) -> typing.Any"))
+      .def("dot", &product, nb::arg("x").none(), nb::sig("def dot(self, x: typing.Any) -> typing.Any"))
+      .def("__call__", &product, nb::arg("x").none(), nb::sig("def __call__(self, x: typing.Any) -> typing.Any"))
       .def("_multiply",
            [](const py_operator& a, nb::handle x) {
              nb::object y = a.multiply_as_computed(x);

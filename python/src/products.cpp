@@ -72,6 +72,7 @@ class product_plan {
     auto kept = keep(nb::make_tuple(a, b));
     const nb::gil_scoped_release released;
     const std::scoped_lock lock(mutex_);
+    data_ = both(data_, kept);  // an update that fails may have lent the new ones already
     plan_->update_values(x, y);
     data_ = std::move(kept);
   }

@@ -30,7 +30,10 @@ E choice(std::string_view given, const char* what, E first, Rest... rest) {
 
 template <class T>
 T option(const nb::dict& from, const char* key, T otherwise) {
-  return from.contains(key) ? nb::cast<T>(from[key]) : otherwise;
+  if (!from.contains(key)) return otherwise;
+  T value;
+  if (!nb::try_cast<T>(from[key], value)) throw nb::type_error((std::string(key) + " has the wrong type").c_str());
+  return value;
 }
 
 template <class Options>
@@ -137,6 +140,7 @@ class py_solver {
     auto kept = keep(data);
     const nb::gil_scoped_release released;
     const std::scoped_lock lock(mutex_);
+    data_ = both(data_, kept);  // an update that fails may have lent the new ones already
     solver_->update_values({type_, values.data, values_, values.space,
                             values.space == memory_space::device ? ctx_.device() : -1});
     data_ = std::move(kept);

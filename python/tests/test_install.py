@@ -96,3 +96,18 @@ def test_indices_have_scipys_type(rng, form, wide):
             c = a @ b
         assert type(c) is type(expected) and c.dtype == expected.dtype
         assert c.indices.dtype == expected.indices.dtype and c.indptr.dtype == expected.indptr.dtype
+
+
+def test_one_install_is_taken_back_once():
+    before = sp.csr_array.__mro__[1]
+    with tulle.install():
+        inner = tulle.install()
+        with inner:
+            pass
+        with inner:
+            pass
+        a = sp.csr_array([[1.0]])
+        counted = tulle._install.counts["tulle"]
+        a @ np.ones(1)
+        assert tulle._install.counts["tulle"] == counted + 1
+    assert before is sp.csr_array.__mro__[1]

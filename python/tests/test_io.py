@@ -106,3 +106,44 @@ def test_symmetric_and_comments(tmp_path):
     assert (tmp_path / "c.mtx").read_text().startswith("%%MatrixMarket matrix coordinate pattern")
     np.testing.assert_array_equal(tulle.io.mmread(tmp_path / "c.mtx").toarray(), np.ones((2, 2)))
     np.testing.assert_array_equal(a.toarray(), [[2, 1], [1, 3]])  # as it was
+
+
+def test_symmetric_but_for_stored_zeros(tmp_path):
+    z = sp.csr_array((np.array([0.0, 1.0]), np.array([1, 1]), np.array([0, 1, 2])), shape=(2, 2))
+    tulle.io.mmwrite(tmp_path / "z.mtx", z)
+    assert (tulle.io.mmread(tmp_path / "z.mtx").toarray() == z.toarray()).all()
+    with pytest.raises(ValueError):
+        tulle.io.mmwrite(tmp_path / "z.mtx", z, symmetry="symmetric")
+
+
+def test_integers_written_as_real(tmp_path):
+    tulle.io.mmwrite(tmp_path / "q.mtx", sp.csr_array([[1, 2]]), field="real")
+    assert (tmp_path / "q.mtx").read_text().split("\n")[0].split()[3] == "real"
+
+
+def test_what_goes_through_scipy_is_compressed_by_its_name_too(tmp_path):
+    a = sp.csr_array([[1.0, 2.0]])
+    for ending, magic in ((".gz", b"\x1f\x8b"), (".xz", b"\xfd7z")):
+        name = tmp_path / f"q.mtx{ending}"
+        tulle.io.mmwrite(name, a, comment="said")
+        assert name.read_bytes().startswith(magic)
+        assert (tulle.io.mmread(name).toarray() == a.toarray()).all()
+    assert tulle.io.mminfo(name) == (1, 2, 2, "coordinate", "real", "general")
+    with pytest.raises(ValueError, match="zstd"):
+        tulle.io.mmwrite(tmp_path / "q.mtx.zst", a, comment="said")
+    assert not list(tmp_path.glob("*.mtx.*.mtx"))
+
+
+def test_text_and_files_of_all_sorts(tmp_path):
+    text = "%%MatrixMarket matrix coordinate real hermitian\n% a dash \u2014 in a comment\n2 2 1\n2 1 3\n"
+    assert tulle.io.mmread(io.StringIO(text)).toarray().tolist() == [[0, 3], [3, 0]]
+    (tmp_path / "cut.mtx.xz").write_bytes(lzma.compress(text.encode())[:40])
+    with pytest.raises(OSError):
+        tulle.io.mmread(tmp_path / "cut.mtx.xz")
+
+
+def test_broken_columns_are_refused_before_they_are_written(tmp_path):
+    m = sp.csc_array(np.eye(3))
+    m.indices = np.array([0, -1, 2], np.int32)
+    with pytest.raises(tulle.InvalidStructure):
+        tulle.io.mmwrite(tmp_path / "z.mtx", m, symmetry="general")

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -294,3 +295,126 @@ def test_imports_without_a_driver():
     env = dict(os.environ, TULLE_BACKEND="cpu")
     out = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True).stdout
     assert out.split() == ["False", "False"]
+
+
+def test_operators_are_freed_at_once_and_their_relatives_with_them():
+    A = tulle.operator(sp.csr_array(np.array([[1.0, 2.0], [0.0, 3.0]])))
+    B = A.T
+    assert B.T is A and A.T is B
+    seen = weakref.ref(A), weakref.ref(B)
+    del A
+    assert seen[0]() is None
+    assert (B.T @ np.ones(2)).tolist() == [3, 3]  # made again
+    del B
+    assert seen[1]() is None
+
+
+def test_updates_reach_relatives_of_an_operator_that_is_gone():
+    a = sp.csr_array(np.array([[1.0, 2.0], [0.0, 3.0]]))
+    A = tulle.operator(a)
+    transposed = A.T
+    del A
+    again = transposed.T
+    transposed.update(2 * a.data)
+    assert (transposed @ np.ones(2)).tolist() == [2, 10] and (again @ np.ones(2)).tolist() == [6, 6]
+
+
+def test_what_is_made_beside_an_update_has_its_values():
+    a = sp.random_array((300, 300), density=0.05, format="csr", rng=np.random.default_rng(1))
+    x = np.ones(300)
+    for _ in range(50):
+        A = tulle.operator(a)
+        threads = [threading.Thread(target=lambda: A.T), threading.Thread(target=A.update, args=(2 * a.data,)),
+                   threading.Thread(target=lambda: A._in(np.dtype(np.complex128)))]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        np.testing.assert_allclose(A.T @ x, 2 * (a.T @ x), rtol=1e-12)
+        np.testing.assert_allclose(A @ (1j * x), 2j * (a @ x), rtol=1e-12)
+
+
+def test_values_of_containers_that_go_by_csr_come_in_their_order():
+    d = sp.diags_array([-np.ones(5), 4 * np.arange(1, 7.0), -np.ones(5)], offsets=[-1, 0, 1], shape=(6, 6))
+    x = np.arange(6.0)
+    assert (tulle.operator(d).update(2 * d.data) @ x).tolist() == (2 * d @ x).tolist()
+    assert (tulle.operator(d).update(2 * d.tocsr().data) @ x).tolist() == (2 * d @ x).tolist()
+    blocks = sp.bsr_array(np.arange(1.0, 37).reshape(6, 6), blocksize=(2, 3))
+    assert (tulle.operator(blocks).update(2 * blocks.data) @ x).tolist() == (2 * (blocks @ x)).tolist()
+    with pytest.raises(ValueError, match="elements"):
+        tulle.operator(d).update(np.ones(17))
+
+
+def test_updates_refuse_another_pattern():
+    k = sp.dok_array((2, 2))
+    k[0, 0] = 1.0
+    A = tulle.operator(k)
+    del k[0, 0]
+    k[1, 1] = 4.0
+    with pytest.raises(ValueError, match="other entries"):
+        A.update()
+    d = sp.dia_array(([[1.0, 0, 3]], [0]), shape=(3, 3))
+    A = tulle.operator(d)
+    d.data[0] = [0, 5, 7]
+    with pytest.raises(ValueError, match="other entries"):
+        A.update()
+
+
+def test_a_type_that_loses_digits_loses_them_for_every_vector():
+    f = sp.csr_array(np.array([[1.7]]))
+    A = tulle.operator(f, dtype=np.int8)
+    assert (A @ np.ones(1)).tolist() == [1.0] == (f.astype("i1") @ np.ones(1)).tolist()
+    assert tulle.matmul(A, sp.csr_array([[1.0]])).toarray().tolist() == [[1.0]]
+    A = tulle.operator(sp.csr_array(np.array([[1, 2]])))
+    assert (A.update(np.array([1.5, 2.5])) @ np.ones(2)).tolist() == [3.0]
+    with pytest.raises(TypeError, match="complex"):
+        A.update(np.array([1j, 2]))
+
+
+def test_arrays_of_classes_of_others(tmp_path):
+    a = sp.csr_array(np.array([[1.0, 2.0], [0.0, 3.0]]))
+    x = np.memmap(tmp_path / "x", dtype=float, shape=(2,), mode="w+")
+    x[:] = 1
+    y = np.memmap(tmp_path / "y", dtype=float, shape=(2,), mode="w+")
+    A = tulle.operator(a)
+    assert (A @ x).tolist() == [3, 3]
+    assert A.apply(x, y) is y and y.tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("format", ["csr", "csc", "coo", "bsr", "dia"])
+def test_no_columns_and_complex_vectors(format):
+    a = sp.csr_array((3, 0)).asformat(format)
+    assert (tulle.operator(a) @ np.zeros(0, complex)).tolist() == [0, 0, 0]
+    with tulle.install():
+        assert (a @ np.zeros(0, complex)).tolist() == [0, 0, 0]
+        assert (a @ np.zeros((0, 2), complex)).shape == (3, 2)
+
+
+def test_what_cannot_be_multiplied():
+    A = tulle.operator(sp.csr_array(np.eye(2)))
+    for call in (A.dot, A.matvec, A.matmat, A):
+        with pytest.raises(TypeError):
+            call(2.0)
+    assert ([1.0, 2.0] @ A).tolist() == [1, 2]
+    with pytest.raises(ValueError):
+        tulle.operator(sp.csr_array(np.eye(2)), threads=-1)
+
+
+def test_empty_lists_are_indices():
+    assert (tulle.operator(([], [], [0, 0, 0]), shape=(2, 3)) @ np.ones(3)).tolist() == [0, 0]
+
+
+def test_other_types_of_an_operator_need_not_its_kernel_or_order():
+    a = sp.csr_array(np.array([[2, 1], [1, 3]], np.float32))
+    assert (tulle.operator(a, kernel="sell") @ np.array([1j, 1])).tolist() == [1 + 2j, 3 + 1j]
+
+
+def test_indices_are_looked_at_before_scipy_converts():
+    m = sp.bsr_array(np.eye(6), blocksize=(2, 3))
+    m.indptr = np.array([0, 5000000, 1, 2], np.int32)
+    with pytest.raises(tulle.InvalidStructure):
+        tulle.operator(m)
+    c = sp.coo_array((np.ones(3), ([0, 1, 1], [0, 1, 0])), shape=(2, 2))
+    c.coords = (np.array([0, 1], np.int32), np.array([0, 1, 2], np.int32))
+    with pytest.raises(ValueError):
+        tulle.operator(c)

@@ -1,6 +1,8 @@
 """C = A B, plans of it, triple products."""
 
+import copy
 import gc
+import pickle
 
 import numpy as np
 import pytest
@@ -105,3 +107,32 @@ def test_errors(rng):
         tulle.matmul(a, np.ones((6, 2)))
     with pytest.raises(ValueError, match="kernel"):
         tulle.matmul(a, a.T, kernel="no.such")
+
+
+def test_out_must_have_the_arrays_that_the_plan_made():
+    a = sp.csr_array(np.ones((2, 2)))
+    b = sp.csr_array(np.array([[1.0, 1], [-1, 1]]))
+    plan = tulle.plan_matmul(a, b)
+    c = plan()
+    c.data = c.data * 10
+    with pytest.raises(ValueError, match="other arrays"):
+        plan(out=c)
+    c = plan()
+    c.eliminate_zeros()
+    with pytest.raises(ValueError, match="other arrays"):
+        plan(out=c)
+
+
+def test_plans_take_values_like_the_container_has_them():
+    d = sp.diags_array([-np.ones(5), 4 * np.arange(1, 7.0), -np.ones(5)], offsets=[-1, 0, 1], shape=(6, 6))
+    plan = tulle.plan_matmul(d, d)
+    assert (plan.update(2 * d.data, d.data)() != 2 * (d @ d)).nnz == 0
+
+
+def test_results_are_copied_and_pickled():
+    a = sp.random_array((20, 20), density=0.2, format="csr", rng=np.random.default_rng(1))
+    for made in (tulle.matmul(a, a), tulle.reorder(a, "natural").matrix):
+        for other in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+            assert (other != made).nnz == 0
+    with pytest.raises(ValueError):
+        tulle.plan_matmul(a, a)(out=copy.deepcopy(tulle.matmul(a, a)))

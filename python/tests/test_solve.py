@@ -190,3 +190,44 @@ def test_linalg_cg_of_operators_and_complex(rng):
     z = b + 1j * b[::-1]
     x, info = tulle.linalg.cg(a, z, rtol=1e-9)
     assert info == 0 and np.linalg.norm(a @ x - z) <= 1.01e-9 * np.linalg.norm(z)
+
+
+def test_a_failed_update_leaves_nothing_behind_that_is_freed():
+    n = 200_000
+    i = np.arange(n, dtype=np.int32)
+    s = tulle.solver(sp.csr_array((np.full(n, 2.0), i, np.arange(n + 1, dtype=np.int32)), shape=(n, n)))
+    with pytest.raises(tulle.NotConverged):
+        s.update(np.full(n, -1.0))
+    noise = [np.full(n, np.nan) for _ in range(8)]  # where the values would have been
+    with pytest.raises(tulle.NotConverged, match="a_ii = -1"):
+        s.solve(np.ones(n), check=False)
+    del noise
+    x, info = s.update(np.full(n, 4.0)).solve(np.ones(n))
+    assert info.converged and abs(x[0] - 0.25) < 1e-6
+
+
+def test_solvers_take_values_like_the_container_has_them():
+    d = sp.diags_array([-np.ones(5), 4 * np.arange(1, 7.0), -np.ones(5)], offsets=[-1, 0, 1], shape=(6, 6))
+    x, _ = tulle.solver(d).update(2 * d.data).solve(np.ones(6))
+    np.testing.assert_allclose(2 * (d @ x), np.ones(6), rtol=1e-6)
+
+
+def test_options_and_guesses_of_a_wrong_kind():
+    a = sp.csr_array(np.array([[2.0, -1], [-1, 2]]))
+    for options in ({"kernel": 3}, {"preconditioner": None}, {"reorder": True}, {"degree": 2.5}, {"max_iterations": 10**10}):
+        with pytest.raises(TypeError):
+            tulle.solve(a, np.ones(2), **options)
+    with pytest.raises(ValueError, match="x0"):
+        tulle.solve(a, np.ones((2, 2)), np.ones((2, 5)))
+    x, infos = tulle.solve(a, np.ones((2, 2)), [[0, 0], [0, 0]])
+    assert x.shape == (2, 2) and all(info.converged for info in infos)
+
+
+def test_cg_of_other_matrices_and_types():
+    a = np.array([[2.0, -1], [-1, 2]])
+    for A, M in ((np.matrix(a), None), (sp.csr_array(a), np.matrix(np.eye(2))), (tulle.operator(sp.csr_array(a)).T, "jacobi")):
+        x, info = tulle.linalg.cg(A, np.ones(2), M=M, callback=lambda _: None)
+        assert info == 0 and np.allclose(x, 1, atol=1e-4)
+    for dtype in (np.longdouble, object):
+        x, info = tulle.linalg.cg(sp.csr_array(a), np.ones(2, dtype))
+        assert info == 0 and np.allclose(x.astype(float), 1, atol=1e-4)

@@ -232,3 +232,18 @@ def test_integers_in_files(tmp_path, dtype):
     text = io.StringIO("%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 9223372036854775808\n")
     with pytest.raises(OverflowError):
         tulle.io.mmread(text)
+
+
+def test_orders_keep_types():
+    big = sp.csr_array(np.array([[2**63 + 5]], np.uint64))
+    assert tulle.reorder(big).matrix.toarray().tolist() == [[2**63 + 5]]
+    small = sp.csr_array(np.array([[100, 100], [0, 1]], np.int8))
+    assert tulle.reorder(small, "natural").matrix.dtype == np.int8
+
+
+def test_orders_say_no_more_of_rows_than_is_so():
+    m = sp.csr_array((np.array([1.0, 2, 2, 5]), np.array([0, 0, 1, 0]), np.array([0, 3, 4])), shape=(2, 2))
+    r = tulle.reorder(m, "natural").matrix
+    assert not r.has_canonical_format
+    r.sum_duplicates()
+    assert r.nnz == 3 and (r.toarray() == m.toarray()).all()

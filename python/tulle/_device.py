@@ -88,5 +88,5 @@ def _by_parts(op, x, common):
 
     real = np.dtype(f"f{common.itemsize // 2}")
     wide = cupy.ascontiguousarray(x, dtype=common)
-    y = cupy.ascontiguousarray((op if real == op._computed else op._in(real)) @ wide.view(real).reshape(wide.shape[0], -1))
+    y = cupy.ascontiguousarray((op if real == op._computed else op._in(real)) @ _types.side_by_side(wide, real))
     return y.view(common).reshape((op.shape[0],) + wide.shape[1:])

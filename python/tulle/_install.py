@@ -103,7 +103,7 @@ def _converted(a, x, multiply):
         return None
     if real is not None:  # real and imaginary parts side by side
         wide = np.ascontiguousarray(x, dtype=common)
-        data, parts = _plain_values(a.data, real), wide.view(real).reshape(wide.shape[0], -1)
+        data, parts = _plain_values(a.data, real), _types.side_by_side(wide, real)
         y = multiply(a, data, parts)
         if y is None:
             y = multiply(a, data, parts, True)
@@ -248,11 +248,15 @@ def _replace_all():
 
 
 class _Installed:
+    _ended = False
+
     def __enter__(self) -> "_Installed":
         return self
 
     def __exit__(self, *_: object) -> None:
-        uninstall()
+        if not self._ended:
+            self._ended = True
+            uninstall()
 
 
 def install() -> _Installed:

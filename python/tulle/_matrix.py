@@ -1,11 +1,21 @@
 """Sparse matrices of other packages as tulle's, without a copy where their layout allows it."""
 
 import copy
+import copyreg
 
 import numpy as np
 
 from . import _types
 from ._core import core, why_no_cuda
+from ._errors import InvalidStructure
+
+
+def _nothing():
+    return None
+
+
+# A container that owns tulle's memory is pickled and copied with its arrays, and its copy's arrays are NumPy's.
+copyreg.pickle(core.Matrix, lambda matrix: (_nothing, ()))
 
 
 def is_device_array(a):
@@ -71,6 +81,8 @@ def values_of(data, dtype=None):
 def indices_of(indices):
     """Indices in 32 bits. Raises IndexError where one does not fit."""
     indices = as_array(indices)
+    if indices.size == 0:
+        indices = indices.astype(np.int32)  # of an empty list NumPy makes floats
     if indices.dtype != np.int32:
         if indices.dtype.kind not in "iu":
             raise TypeError(f"indices of type {indices.dtype}: integers are needed")
@@ -151,6 +163,47 @@ def is_taken_as_it_is(a):
     return a.format in ("csr", "csc", "coo")
 
 
+def to_csr(a):
+    """A container of SciPy or CuPy as CSR. SciPy's own conversions trust indices, which are looked at first."""
+    look = {"csc": lambda: a.check_format(full_check=True), "bsr": lambda: a.check_format(full_check=True),
+            "coo": getattr(a, "_check", None)}.get(a.format)
+    if look is not None and not is_device_array(a.data):
+        try:
+            look()
+        except ValueError as error:
+            raise InvalidStructure(str(error)) from None
+    return a.tocsr()
+
+
+def in_order(data, source, matrix):
+    """Values for `matrix`, which was made of `source`, in its order: given like the data of the container, or in the order of the
+    CSR that it went by."""
+    if isinstance(source, core.Matrix) or is_taken_as_it_is(source):
+        return data
+    if source.format in ("dia", "bsr") and np.ndim(data) > 1 and np.shape(data) == np.shape(source.data):
+        changed = copy.copy(source)
+        changed.data = data
+        return values_now(changed, matrix)
+    if np.size(data) != matrix.nnz:
+        raise ValueError(f"data has {np.size(data)} elements, the matrix {matrix.nnz}")
+    return data
+
+
+def values_now(source, matrix):
+    """The values that a container has now in the pattern of `matrix`, which was made of it. Raises ValueError for another one."""
+    if is_taken_as_it_is(source):
+        return source.data
+    now = to_csr(source)
+    if not matrix.on_device:
+        indptr, indices, _ = matrix.arrays()
+        same = np.array_equal(indptr, now.indptr) and np.array_equal(indices, now.indices)
+    else:
+        same = now.nnz == matrix.nnz
+    if not same:
+        raise ValueError(f"the matrix has other entries now ({now.nnz}; there were {matrix.nnz}): make another")
+    return now.data
+
+
 def as_matrix(a, shape=None, dtype=None):
     """`a` as a core.Matrix, which keeps the arrays that it shares alive.
 
@@ -165,7 +218,7 @@ def as_matrix(a, shape=None, dtype=None):
     if len(a.shape) != 2:
         raise ValueError(f"a sparse array with {len(a.shape)} dimensions: two are needed")
     if not is_taken_as_it_is(a):
-        a = a.tocsr()
+        a = to_csr(a)
     if a.format == "coo":
         return _from_arrays("coo", a.shape, a.data, a.col, a.row, dtype)
     block = a.blocksize[0] if a.format == "bsr" else 0
@@ -194,13 +247,17 @@ def sound(kind, shape, **arrays):
     return made
 
 
-def csr(kind, shape, indptr, indices, data):
-    """A csr container of SciPy whose rows are sorted and have no duplicates."""
+def csr(kind, shape, indptr, indices, data, canonical=True):
+    """A csr container of SciPy; `canonical`: its rows are sorted and have no duplicates. Else SciPy will look."""
     if indptr.dtype == indices.dtype:
         made = sound(kind, shape, indptr=indptr, indices=indices, data=data)
     else:
         made = kind((data, indices, indptr), shape=shape, copy=False)
-    made.has_sorted_indices = made.has_canonical_format = True
+    if canonical:
+        made.has_sorted_indices = made.has_canonical_format = True
+    else:
+        for known in ("_has_sorted_indices", "_has_canonical_format"):
+            vars(made).pop(known, None)
     return made
 
 
@@ -215,10 +272,10 @@ def coo(kind, shape, row, col, data):
     return made
 
 
-def to_container(c, like=None):
+def to_container(c, like=None, canonical=True):
     """A CSR of tulle's as a container that shares its memory: SciPy's, or CuPy's where it is on a device.
 
-    An array container, or a matrix one where `like` is one.
+    An array container, or a matrix one where `like` is one. `canonical`: as in `csr`.
     """
     if c.on_device:
         from cupyx.scipy.sparse import csr_matrix
@@ -234,6 +291,6 @@ def to_container(c, like=None):
         from scipy import sparse
 
         kind = sparse.csr_matrix if isinstance(like, sparse.spmatrix) else sparse.csr_array
-        made = csr(kind, tuple(c.shape), *c.arrays())
+        made = csr(kind, tuple(c.shape), *c.arrays(), canonical)
     made._tulle = c
     return made

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import os
 import threading
+import weakref
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +13,27 @@ import numpy.typing as npt
 
 from . import _matrix, _types
 from ._core import core
+
+
+class _Family:
+    """What an operator, its transpose and their conjugates share: who they are, and a lock for making and updating them."""
+
+    _all: weakref.WeakSet[_Family] = weakref.WeakSet()
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.members = weakref.WeakSet()
+        self._all.add(self)
+
+    @classmethod
+    def _renew(cls):
+        """In a child of fork, where nobody holds a lock."""
+        for family in list(cls._all):
+            family.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Family._renew)
 
 
 class operator(core.Operator):
@@ -72,7 +95,10 @@ class operator(core.Operator):
         self._matrix = matrix
         self._options = options
         self._is_transposed, self._is_conjugated = transposed, conjugated
-        self._family = {(transposed, conjugated): self}  # shared by an operator, its transpose and their conjugates
+        self._family = _Family()
+        self._family.members.add(self)
+        self._root = None  # of a relative: a weak reference to whom it was made of, and who keeps it
+        self._relatives = {}  # by (transposed, conjugated)
         self._others = {}  # of the same matrix in other types
         self._computed = computed  # the type of values and vectors in the plan
         self._values = None  # of the last update, where these are not the container's
@@ -93,7 +119,7 @@ class operator(core.Operator):
             return NotImplemented
         if isinstance(x, np.matrix):
             return np.asmatrix(self @ np.asarray(x))
-        x = _matrix.host_array(x)
+        x = np.asarray(_matrix.host_array(x))
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise ValueError(f"x has the shape {x.shape}, A is {self.shape[0]} x {self.shape[1]}")
         common = _types.common(self.dtype, x.dtype)
@@ -106,14 +132,15 @@ class operator(core.Operator):
         if not x.dtype.isnative:
             x = x.astype(x.dtype.newbyteorder("="))
         y = (self if working == self._computed else self._in(working))._multiply(x)
-        assert y is not None
+        if y is None:
+            raise TypeError(f"x of type {x.dtype} and strides {x.strides} cannot be read")
         return _types.back(y, common)
 
     def _by_parts(self, x, common):
         """A real A times complex x: real and imaginary parts are two vectors side by side."""
         real = np.dtype(f"f{common.itemsize // 2}")
         wide = np.ascontiguousarray(x, dtype=common)
-        parts = wide.view(real).reshape(wide.shape[0], -1)
+        parts = _types.side_by_side(wide, real)
         as_it_is = real == self._computed or self._computed == np.float32  # which multiplies float64 vectors without a copy
         y = np.ascontiguousarray((self if as_it_is else self._in(real)) @ parts)
         return y.view(common).reshape((self.shape[0],) + wide.shape[1:])
@@ -121,17 +148,33 @@ class operator(core.Operator):
     def _in(self, dtype):
         """The same operator in another type."""
         other = self._others.get(dtype)
-        if other is None:
-            other = operator.__new__(operator)
-            other._source, other._source_dtype = self._source, dtype
-            matrix = _matrix.as_matrix(self._source, dtype=dtype)
-            other._set_up(matrix, self._options, self._is_transposed, self._is_conjugated)
-            other._follow(self._values)
-            self._others[dtype] = other
+        if other is not None:
+            return other
+        with self._family.lock:
+            if (other := self._others.get(dtype)) is None:
+                other = operator.__new__(operator)
+                other._source, other._source_dtype = self._source, dtype
+                matrix = _matrix.as_matrix(self._source, dtype=dtype)
+                other._set_up(matrix, _plain_options(self._options), self._is_transposed, self._is_conjugated)
+                if self._values is not None:
+                    other._update(self._typed(self._values, dtype))
+                elif self._source_dtype is not None:  # which may have lost digits
+                    other._update(self._typed(_matrix.values_now(self._source, self._matrix), dtype))
+                self._others[dtype] = other
         return other
+
+    def _typed(self, values, dtype):
+        """Values of A in A's type, and then in another one."""
+        values = _matrix.as_array(values)
+        if values.dtype.kind == "c" and self.dtype.kind != "c":
+            raise TypeError("data is complex, A is not")
+        if values.dtype != self.dtype:
+            values = _types.back(_matrix.values_of(values, self.dtype), self.dtype)
+        return _matrix.values_of(values, dtype).ravel()
 
     def __rmatmul__(self, x: Any) -> Any:
         """x @ A."""
+        x = x if _matrix.is_sparse(x) or hasattr(x, "T") else np.asarray(x)
         y = self.T @ x.T
         return y.T if getattr(y, "ndim", 1) == 2 else y
 
@@ -143,7 +186,7 @@ class operator(core.Operator):
             from . import _device
 
             return _device.apply(self, x, out, alpha, beta)
-        if not self._apply(alpha, x, beta, out):
+        if not self._apply(alpha, x, beta, out) and not self._apply(alpha, _plain_array(x), beta, _plain_array(out)):
             raise TypeError(f"x and out must be arrays of {self._computed} with positive strides, in rows or columns side by side")
         return out
 
@@ -153,15 +196,27 @@ class operator(core.Operator):
         return self._relative(not self._is_transposed, self._is_conjugated)
 
     def _relative(self, transposed, conjugated):
-        other = self._family.get((transposed, conjugated))
-        if other is None:
-            other = operator.__new__(operator)
-            other._source, other._source_dtype = self._source, self._source_dtype
-            options = dict(self._options, kernel="", reorder="never", reorder_method="")
-            other._set_up(self._matrix, options, transposed, conjugated)
-            other._follow(self._values)
-            other._family = self._family
-            self._family[transposed, conjugated] = other
+        if (transposed, conjugated) == (self._is_transposed, self._is_conjugated):
+            return self
+        root = self if self._root is None else self._root()
+        if root is None:  # it is gone
+            root, self._root = self, None
+        if (transposed, conjugated) == (root._is_transposed, root._is_conjugated):
+            return root
+        other = root._relatives.get((transposed, conjugated))
+        if other is not None:
+            return other
+        with self._family.lock:
+            if (other := root._relatives.get((transposed, conjugated))) is None:
+                other = operator.__new__(operator)
+                other._source, other._source_dtype = self._source, self._source_dtype
+                other._set_up(self._matrix, _plain_options(self._options), transposed, conjugated)
+                if self._values is not None:
+                    other._update(self._typed(self._values, other._computed))
+                    other._values = self._values
+                other._family, other._root = self._family, weakref.ref(root)
+                other._family.members.add(other)
+                root._relatives[transposed, conjugated] = other
         return other
 
     @property
@@ -182,40 +237,29 @@ class operator(core.Operator):
     rmatmat = rmatvec
 
     def update(self, data: Any = None) -> operator:
-        """Other values in the same pattern, in the order of the container's `data` (of its CSR's, where it is none of csr, csc,
-        coo and bsr in square blocks); without any: those that were changed in place, or that the container has now.
-        Returns the operator."""
-        values = self._container_values() if data is None else data
-        if self._matrix.on_device:
-            _matrix._cupy().cuda.get_current_stream().synchronize()  # which may still compute them
-        for one in list(self._family.values()):
-            for other in [one, *list(one._others.values())]:
-                other._update(_matrix.values_of(values, other.dtype).ravel())
-                other._values = data
+        """Other values in the same pattern, like the container's `data` or, where it is none of csr, csc, coo and bsr in square
+        blocks of 2 to 8, in the order of its CSR; without any: those that were changed in place, or that the container has now.
+        Raises ValueError where it has other entries now. Returns the operator."""
+        with self._family.lock:
+            values = (_matrix.values_now(self._source, self._matrix) if data is None
+                      else _matrix.in_order(data, self._source, self._matrix))
+            if self._matrix.on_device:
+                _matrix._cupy().cuda.get_current_stream().synchronize()  # which may still compute them
+            for one in list(self._family.members):
+                for other in [one, *list(one._others.values())]:
+                    other._update(self._typed(values, other._computed))
+                one._values = None if data is None else values
         return self
 
-    def _container_values(self):
-        if _matrix.is_taken_as_it_is(self._source):
-            return self._source.data
-        now = self._source.tocsr()
-        if now.nnz != self.nnz:
-            raise ValueError(f"update: the matrix has {now.nnz} entries now, the operator {self.nnz}: make another")
-        return now.data
-
-    def _follow(self, values):
-        """Takes the values of an update that was before this was made."""
-        if values is not None:
-            self._update(_matrix.values_of(values, self.dtype).ravel())
-            self._values = values
-
     def _current(self):
-        """The container, with the values of the last update."""
-        if self._values is None:
+        """The container, with the values of the last update, in the operator's type."""
+        if self._values is None and (self._source_dtype is None or self._source_dtype == _matrix.dtype_of(self._source)):
             return self._source
-        made = copy.copy(self._source if _matrix.is_taken_as_it_is(self._source) else self._source.tocsr())
+        made = copy.copy(self._source if _matrix.is_taken_as_it_is(self._source) else _matrix.to_csr(self._source))
         blocks = np.shape(made.data)[1:]
-        values = _matrix.as_array(self._values).ravel()[: self._matrix.nnz].reshape((-1, *blocks))
-        made.data = values.astype(made.data.dtype, copy=False)
+        values = made.data if self._values is None else self._values
+        values = _matrix.as_array(values).ravel()[: self._matrix.nnz].reshape((-1, *blocks))
+        made.data = _types.back(_matrix.values_of(values, self.dtype), self.dtype)
         return made
 
     def autotune(self) -> operator:
@@ -239,3 +283,13 @@ class operator(core.Operator):
 
     def __reduce__(self):
         raise TypeError("a tulle.operator belongs to this process: pickle the matrix and make another")
+
+
+def _plain_options(options):
+    """For an operator beside the one that they were given for."""
+    return dict(options, kernel="", reorder="never", reorder_method="")
+
+
+def _plain_array(a):
+    """As an array of NumPy's own class, in the same memory, where it is one of a class of others."""
+    return np.asarray(a) if isinstance(a, np.ndarray) else a

@@ -40,6 +40,10 @@ def _operands(*all):
     return common, [_matrix.as_matrix(a, dtype=common) for a in all]
 
 
+def _same_array(a, b):
+    return a.size == b.size and a.dtype == b.dtype and a.ctypes.data == b.ctypes.data
+
+
 def _result(c, common, like):
     made = _matrix.to_container(c, like)
     if made.dtype != common:
@@ -101,23 +105,27 @@ class plan_matmul:
     """
 
     def __init__(self, a: Any, b: Any, mask: Any = None, memory_limit: int | None = None, *, kernel: str = "") -> None:
-        self._like = _plain(a)
-        self._dtype, (left, right) = _operands(a, b)
+        self._sources = _plain(a), _plain(b)
+        self._dtype, self._taken = _operands(*self._sources)
+        left, right = self._taken
         masked = None if mask is None else _matrix.as_matrix(_plain(mask), dtype=self._dtype)
         self._plan = core.ProductPlan(left, right, masked, int(memory_limit or 0), kernel)
 
     def __call__(self, out: Any = None) -> Any:
         if out is None:
-            return _result(self._plan.multiply(), self._dtype, self._like)
+            return _result(self._plan.multiply(), self._dtype, self._sources[0])
         c = getattr(out, "_tulle", None)
         if c is None or self._dtype not in _types.native:
             raise ValueError("out must be a C that a plan of a native type made")
+        if not c.on_device and not all(map(_same_array, c.arrays(), (out.indptr, out.indices, out.data))):
+            raise ValueError("out has other arrays than the C that a plan made: let it make another")
         self._plan.numeric(c)
         return out
 
     def update(self, a_data: Any, b_data: Any) -> plan_matmul:
         """Other values, lent until the next ones. Returns the plan."""
-        self._plan.update(_matrix.values_of(a_data, self._dtype), _matrix.values_of(b_data, self._dtype))
+        given = map(_matrix.in_order, (a_data, b_data), self._sources, self._taken)
+        self._plan.update(*(_matrix.values_of(data, self._dtype).ravel() for data in given))
         return self
 
     @property

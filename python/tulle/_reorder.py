@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _matrix
+from . import _matrix, _types
 from ._core import core
 
 
@@ -42,7 +42,9 @@ def reorder(a: Any, method: str = "rcm", *, part_rows: int = 0, window: int = 10
     order = core.order(matrix, method, part_rows, window, seed)
     rows_alone = method in _OF_ROWS or matrix.shape[0] != matrix.shape[1]
     made = core.permuted(matrix, order, "rows" if rows_alone else "symmetric")
-    return Reordered(_matrix.to_container(made, a), order)
+    result = _matrix.to_container(made, a, canonical=False)
+    result.data = _types.back(result.data, _matrix.dtype_of(a).newbyteorder("="))
+    return Reordered(result, order)
 
 
 def order_quality(a: Any) -> dict[str, int]:

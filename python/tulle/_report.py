@@ -79,8 +79,11 @@ def bench(a: Any, columns: int = 0, *, kernels: Iterable[str] | None = None, sec
         raise ValueError("bench takes matrices on the host")
     shape = (chosen.shape[1], columns) if columns else (chosen.shape[1],)
     x = np.random.default_rng(1).uniform(-1, 1, shape).astype(chosen.dtype)
+    known = [k for k in core.kernels(False) if k["operation"] == "y = A x"]
     if kernels is None:
-        kernels = [k["name"] for k in core.kernels(False) if k["operation"] == "y = A x" and k["role"] == "production"]
+        kernels = [k["name"] for k in known if k["role"] == "production"]
+    elif unknown := set(kernels := list(kernels)) - {k["name"] for k in known}:
+        raise ValueError(f"no kernel {', '.join(sorted(unknown))}; there are {', '.join(k['name'] for k in known)}")
     times = {}
     for kernel in kernels:
         try:

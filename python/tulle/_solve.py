@@ -75,7 +75,8 @@ class solver:
     def __init__(self, a: Any, *, method: str = "cg", preconditioner: str = "auto", rtol: float = 1e-8, atol: float = 0.0,
                  max_iterations: int = 10_000, reorder: str = "auto", precision: str = "auto", history: bool = True,
                  threads: int = 0, **options: Any) -> None:
-        self._matrix = _floating(a)
+        self._source = _matrix.container_of(a)
+        self._matrix = _floating(self._source)
         if preconditioner == "auto":
             preconditioner = "block_jacobi" if self._matrix.format == "bsr" else "jacobi"
         self.dtype = np.dtype(self._matrix.dtype)
@@ -117,8 +118,9 @@ class solver:
         return self._solver.explain()
 
     def update(self, data: Any) -> solver:
-        """Other values in the same pattern, in the order of the container's `data`; lent until the next ones."""
-        self._solver.update(_matrix.values_of(data, self.dtype).ravel())
+        """Other values in the same pattern, like the container's `data` or in the order of its CSR; lent until the next ones. Where
+        it raises, as for a diagonal that is not positive, solve again after an update that does not."""
+        self._solver.update(_matrix.values_of(_matrix.in_order(data, self._source, self._matrix), self.dtype).ravel())
         return self
 
     def solve(self, b: Any, x0: Any = None, *, callback: Callable[[int, float], Any] | None = None, progress: bool = False,
@@ -129,7 +131,12 @@ class solver:
         if b.ndim not in (1, 2) or b.shape[0] != n:
             raise ValueError(f"b has the shape {b.shape}, A is {n} x {n}")
         if b.ndim == 2:
-            starts = [None] * b.shape[1] if x0 is None else x0.T
+            starts = [None] * b.shape[1]
+            if x0 is not None:
+                x0 = _matrix.as_array(x0)
+                if x0.shape != b.shape:
+                    raise ValueError(f"x0 has the shape {x0.shape}, b {b.shape}")
+                starts = x0.T
             all = [self.solve(b[:, j], starts[j], callback=callback, progress=progress, check=check)
                    for j in range(b.shape[1])]
             xs = [x for x, _ in all]
@@ -172,7 +179,7 @@ def solve(a: Any, b: Any, x0: Any = None, *, method: str = "cg", preconditioner:
     ----------
     a : n x n matrix of SciPy or CuPy, or (data, indices, indptr) of a CSR. For "cg" symmetric positive definite, which is not
         checked; for "jacobi" diagonally dominant. Integers are computed in float64.
-    b : array (n,) or (n, k), on the matrix's side: NumPy's or CuPy's.
+    b : array (n,) or (n, k), on the matrix's side: NumPy's or CuPy's. It is taken in A's type: of float32, float64 b is rounded.
     x0 : the first guess, of the shape of b; 0 where it is None.
     method : "cg", preconditioned conjugate gradients (Hestenes, Stiefel, 1952), or "jacobi".
     preconditioner : of cg: "none", "jacobi", "block_jacobi" or "chebyshev"; "auto": block_jacobi for matrices in blocks
@@ -185,7 +192,8 @@ def solve(a: Any, b: Any, x0: Any = None, *, method: str = "cg", preconditioner:
     history : whether info.history is kept.
     callback : called as callback(iterations, residual norm) wherever the solver looks, on a CPU in every iteration.
     progress : True shows a bar, where tqdm is installed.
-    check : True raises tulle.NotConverged, which has x and info, where the tolerance was not reached.
+    check : True raises tulle.NotConverged, which has x and info, where the tolerance was not reached. Where a preconditioner
+        cannot be made (a_ii <= 0), it is raised in any case, and has neither.
     options : block (1 to 8, of block_jacobi), degree (of chebyshev), omega (of jacobi), check_interval, replace_interval,
         kernel, reorder_method.
 
@@ -205,7 +213,7 @@ def solve(a: Any, b: Any, x0: Any = None, *, method: str = "cg", preconditioner:
 
 def _floating(a):
     """`a` as a matrix of floats: integers and booleans as float64."""
-    dtype = _matrix.as_array(a[0]).dtype if isinstance(a, (tuple, list)) else getattr(a, "dtype", None)
+    dtype = getattr(a, "dtype", None)
     wanted = np.float64 if dtype is not None and np.dtype(dtype).kind in "iub" else None
     made = _matrix.as_matrix(a, dtype=wanted)
     if np.dtype(made.dtype) not in (np.float32, np.float64):

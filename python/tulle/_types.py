@@ -49,3 +49,8 @@ def back(values, dtype):
         return values
     wraps = np.dtype(dtype).kind == "u" and values.dtype.kind == "i" and np.dtype(dtype).itemsize == values.dtype.itemsize
     return values.view(dtype) if wraps else values.astype(dtype)
+
+
+def side_by_side(x, real):
+    """Real and imaginary parts of complex vectors as vectors beside each other."""
+    return x.view(real).reshape(x.shape[0], 2 * (x.shape[1] if x.ndim == 2 else 1))

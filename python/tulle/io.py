@@ -1,9 +1,11 @@
 """Matrix Market files, with the calls of scipy.io."""
 
 import bz2
+import gzip
 import io as _io
 import lzma
 import os
+import zlib
 from typing import Any
 
 import numpy as np
@@ -40,7 +42,7 @@ def mmread(source: Any, *, spmatrix: bool = True, format: str = "coo", threads: 
     name, text, banner = _open(source)
     words = banner.lower().split()
     field = words[3] if len(words) > 3 else "real"
-    if field == "unsigned-integer" or (field != "complex" and words[4:5] == ["hermitian"]):
+    if field == "unsigned-integer":
         return _by_scipy(name, text, spmatrix, format)
     dtype = _FIELDS.get(field, "f8")
     if format == "coo" and words[2:3] == ["coordinate"]:
@@ -81,7 +83,7 @@ def _open(source):
     """(name, bytes or None, first line)"""
     if hasattr(source, "read"):
         text = source.read()
-        text = text.encode("latin1") if isinstance(text, str) else bytes(text)
+        text = text.encode() if isinstance(text, str) else bytes(text)
         return str(getattr(source, "name", "stream")), text, text[:200].split(b"\n")[0].decode("latin1")
     name = os.fspath(source)
     name = name.decode() if isinstance(name, bytes) else name
@@ -95,12 +97,15 @@ def _open(source):
         else:
             raise FileNotFoundError(f"{name}: no such file") from None
         first = _begin(name)
-    if first[:3] == b"BZh":
-        text = bz2.open(name).read()
-    elif first[:6] == b"\xfd7zXZ\x00":
-        text = lzma.open(name).read()
-    else:
-        return name, None, _banner(name, first)
+    try:
+        if first[:3] == b"BZh":
+            text = bz2.open(name).read()
+        elif first[:6] == b"\xfd7zXZ\x00":
+            text = lzma.open(name).read()
+        else:
+            return name, None, _banner(name, first)
+    except (EOFError, lzma.LZMAError, zlib.error) as error:
+        raise OSError(f"{name}: {error}") from error
     return name, text, text[:200].split(b"\n")[0].decode("latin1")
 
 
@@ -115,8 +120,6 @@ def _begin(name):
 
 def _banner(name, first):
     if first[:2] == b"\x1f\x8b":
-        import gzip
-
         with gzip.open(name) as file:
             first = file.read(200)
     elif first[:4] == b"\x28\xb5\x2f\xfd":
@@ -166,9 +169,7 @@ def mmwrite(target: Any, a: Any, comment: "str | None" = None, field: "str | Non
         known = ("general",) if asked and is_complex else ("general", "symmetric", "hermitian") if is_complex else ("general", "symmetric")
         plain = plain and symmetry in known
     if not plain:
-        from scipy.io import mmwrite as scipys
-
-        return scipys(target, a, comment=comment, field=field, precision=precision, symmetry=symmetry)
+        return _write_by_scipy(target, a, comment, field, precision, symmetry)
     name = os.fspath(target)
     name = name.decode() if isinstance(name, bytes) else name
     if not name.endswith((".mtx", ".gz", ".zst", ".xz")):
@@ -177,14 +178,42 @@ def mmwrite(target: Any, a: Any, comment: "str | None" = None, field: "str | Non
         field = {"f": "real", "c": "complex"}.get(a.dtype.kind, "integer")
     elif field == "integer" and a.dtype.kind == "f":
         a = a.astype(np.int64)
-    elif field == "pattern":
-        a = a.tocsr(copy=True)
+    elif field == "real" and a.dtype.kind != "f":
+        a = a.astype(np.float64)
+    a = _matrix.to_csr(a)
+    if field == "pattern":
+        a = a.copy()
         a.data[:] = 1
-    core.write_matrix_market(name, _matrix.as_matrix(a.tocsr()), symmetry != "general", field)
+    matrix = _matrix.as_matrix(a)
+    try:
+        core.write_matrix_market(name, matrix, symmetry != "general", field)
+    except ValueError:
+        if asked or symmetry == "general":
+            raise
+        core.write_matrix_market(name, matrix, False, field)  # symmetric in its values, its zeros aside
+
+
+def _write_by_scipy(target, a, comment, field, precision, symmetry):
+    from scipy.io import mmwrite as scipys
+
+    options = {"comment": comment, "field": field, "precision": precision, "symmetry": symmetry}
+    name = "" if hasattr(target, "write") else os.fspath(target)
+    name = name.decode() if isinstance(name, bytes) else name
+    if name.endswith(".zst"):
+        raise ValueError(f"{name}: a comment, a precision, or what else goes through SciPy's own cannot be compressed by zstd")
+    compress = {".gz": gzip.compress, ".xz": lzma.compress}.get(os.path.splitext(name)[1])
+    if compress is None:
+        return scipys(target, a, **options)
+    text = _io.BytesIO()
+    scipys(text, a, **options)
+    with open(name, "wb") as file:
+        file.write(compress(text.getvalue()))
 
 
 def mminfo(source: Any) -> "tuple[int, int, int, str, str, str]":
     """(rows, columns, entries, format, field, symmetry), as scipy.io.mminfo."""
     from scipy.io import mminfo as scipys
 
+    if not hasattr(source, "read") and os.fspath(source).endswith(".xz" if isinstance(os.fspath(source), str) else b".xz"):
+        return scipys(_io.BytesIO(_open(source)[1]))
     return scipys(source)

@@ -9,6 +9,7 @@ import numpy as np
 from . import _matrix, _types
 from ._core import core
 from ._operator import operator
+from ._products import _plain
 from ._solve import solver
 
 __all__ = ["cg"]
@@ -27,7 +28,7 @@ def cg(A: Any, b: Any, x0: Any = None, *, rtol: float = 1e-5, atol: float = 0.0,
 
     x has the shape (n,) and info is 0, or the iterations done where the tolerance was not reached. A real sparse A without a
     callback and without an M of the caller's goes to tulle's own solver; the rest runs SciPy's recurrence, with products of a
-    sparse A by tulle. Raises ValueError and TypeError.
+    sparse A by tulle. Raises ValueError, TypeError, and tulle.NotConverged where a preconditioner cannot be made (a_ii <= 0).
 
     >>> import numpy as np, scipy.sparse as sp, tulle
     >>> a = sp.csr_array(np.array([[4., 1.], [1., 3.]]))
@@ -85,11 +86,13 @@ def _recurrence(A, b, x0, rtol, atol, maxiter, M, callback):
     if isinstance(M, str):
         if M not in ("none", "jacobi"):
             raise NotImplementedError(f"M = {M} goes with a real sparse A and without a callback")
-        diagonal = None if M == "none" else A.diagonal() if hasattr(A, "diagonal") else _source(A).diagonal()
+        diagonal = None if M == "none" else _diagonal(A)
         precondition = (lambda r: r.copy()) if diagonal is None else (lambda r: r / diagonal)
     else:
         precondition = (lambda r: r.copy()) if M is None else _apply(M)
     dtype = np.result_type(getattr(A, "dtype", np.float64), b.dtype, np.float32)
+    if _types.working(dtype) is None:  # long double, objects
+        dtype = np.dtype(np.complex128 if dtype.kind == "c" else np.float64)
     x = arrays.zeros(b.shape, dtype) if x0 is None else arrays.array(x0, dtype=dtype).ravel()
     norm_b = float(arrays.linalg.norm(b))
     if norm_b == 0:
@@ -112,8 +115,17 @@ def _recurrence(A, b, x0, rtol, atol, maxiter, M, callback):
     return x, 0 if float(arrays.linalg.norm(r)) <= target else int(maxiter)
 
 
+def _diagonal(A):
+    a = A if hasattr(A, "diagonal") else _plain(A)
+    if not hasattr(a, "diagonal"):
+        raise ValueError(f"M = jacobi: a {type(A).__name__} has no diagonal")
+    return np.asarray(a.diagonal()) if not _matrix.is_device_array(b := a.diagonal()) else b
+
+
 def _apply(A):
     """x -> A x, by tulle where A is a sparse matrix that it takes."""
+    if isinstance(A, np.matrix):
+        A = np.asarray(A)
     if isinstance(A, core.Operator):
         return lambda x: A @ x
     if _matrix.is_sparse(A) and _types.working(A.dtype) is not None:
