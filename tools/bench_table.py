@@ -54,6 +54,11 @@ def bold_above(number: float, bar: float = 1.04) -> str:
     return f"**{number:.3f}**" if number > bar else f"{number:.3f}"
 
 
+def whole(number: float | None) -> str:
+    """Without a fraction; - where it was not measured."""
+    return "-" if number is None else f"{number:.0f}"
+
+
 def choice_table(by_matrix: dict[str, list[dict]]) -> str:
     """Speed of the plan's choice over the vendor's best (or over our best, without one); results below 1 in bold."""
     rows = []
@@ -67,7 +72,7 @@ def choice_table(by_matrix: dict[str, list[dict]]) -> str:
         speedup = (vendor or own)["real_time"] / time
         rows.append((speedup, [
             matrix, f"{chosen['rows']:,}", f"{chosen['nnz']:,}", f"`{chosen['kernel']}`", f"{time:.1f}", f"{chosen['gbs']:.0f}",
-            f"{chosen['percent_of_bandwidth']:.0f}", f"{time / own['real_time']:.2f} (`{own['kernel']}`)",
+            whole(chosen["percent_of_bandwidth"]), f"{time / own['real_time']:.2f} (`{own['kernel']}`)",
             f"{vendor['real_time']:.1f} (`{vendor['kernel']}`)" if vendor else "-", bold_below(speedup) if vendor else "-"]))
     header = ["matrix", "rows", "nonzeros", "chosen", "µs", "GB/s", "% of bandwidth", "time / best of ours",
               "vendor's best, µs", "speed / vendor"]
@@ -113,8 +118,9 @@ def vendor_table(by_matrix: dict[str, list[dict]]) -> str:
                                f"{csr['real_time']:.1f}", bold_below(over[0]),
                                f"{vendor['real_time']:.1f} (`{vendor['kernel'].removeprefix('cusparse.')}`)",
                                bold_below(over[1]), bold_below(over[2]), bold_below(over[3]),
-                               f"{time / own['real_time']:.2f}", f"{chosen['percent_of_bandwidth']:.0f}",
-                               f"{100 * chosen['moved_gbs'] / chosen['read_gbs']:.0f}", f"{chosen['plan_us'] / time:.0f}",
+                               f"{time / own['real_time']:.2f}", whole(chosen["percent_of_bandwidth"]),
+                               whole(100 * chosen["moved_gbs"] / chosen["read_gbs"] if chosen["read_gbs"] else None),
+                               f"{chosen['plan_us'] / time:.0f}",
                                "-" if pays is None else f"{pays:.0f}"]))
     means = [geometric_mean([s[i] for s in speeds]) for i in range(5)]
     last = ["**geometric mean**", "", "", "", "", f"{means[0]:.2f}", "", f"{means[1]:.2f}", f"{means[2]:.2f}",
@@ -179,10 +185,11 @@ def passes_table(by_matrix: dict[str, list[dict]]) -> str:
             continue
         cells = []
         for name in ("apply_dots", "jacobi"):
-            allowed = 1.2 * r[f"{name}_bytes"] / r["read_gbs"] / 1e3 + 2
+            allowed = 1.2 * r[f"{name}_bytes"] / r["read_gbs"] / 1e3 + 2 if r["read_gbs"] else None
             more = r[f"{name}_us"] - r["real_time"] if r[f"{name}_us"] else None
             text = "-" if more is None else f"{more:.1f}"
-            cells += [f"**{text}**" if more is not None and more > allowed else text, f"{allowed:.1f}"]
+            cells += [f"**{text}**" if None not in (more, allowed) and more > allowed else text,
+                      "-" if allowed is None else f"{allowed:.1f}"]
         rows.append([matrix, f"`{r['kernel']}`", f"{r['real_time']:.1f}", *cells])
     return markdown(["matrix", "kernel", "apply, µs", "dots add", "allowed", "jacobi adds", "allowed"], rows)
 
@@ -229,13 +236,15 @@ def caption(run: dict) -> str:
     """One line on where the numbers come from."""
     c = run["context"]
     where = ", ".join(filter(None, [c["device"], c.get("driver"), f"{c['threads']} threads" if c["backend"] == "cpu" else ""]))
-    return f"\n{where}; read bandwidth {c['bandwidth']['read'] / 1e9:.0f} GB/s; commit {c['commit']}, {c['date'][:10]}.\n"
+    read = c["bandwidth"]["read"]
+    bandwidth = f"{read / 1e9:.0f} GB/s" if read else "not measured"
+    return f"\n{where}; read bandwidth {bandwidth}; commit {c['commit']}, {c['date'][:10]}.\n"
 
 
 def table(run: dict, settings: dict[str, str], results: Path) -> str:
     """The text between the markers."""
     by_matrix: dict[str, list[dict]] = {}
-    read = run["context"]["bandwidth"]["read"] / 1e9
+    read = (run["context"]["bandwidth"]["read"] or 0) / 1e9
     for r in run["benchmarks"]:
         if "phase" in r and r["kernel"] == "default":  # what records up to 2026-11 call it
             r["kernel"] = "gustavson"

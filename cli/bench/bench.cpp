@@ -1,9 +1,13 @@
 // The options of `tulle bench`.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <filesystem>
+#include <tulle/core/nearest_name.hpp>
 
 #include "common/command.hpp"
 #include "options.hpp"
@@ -31,12 +35,8 @@ void check(const bench_options& o) {
     throw error(status::invalid_argument,
                 "no kernel 'default'; --kernels chosen is the plan's choice and the kernel without set-up");
   }
-  const bool spmv_only = o.errors || o.latency || o.cold || !o.sweep.empty() || o.work.transpose || o.work.rhs > 1 ||
-                         o.passes || o.precision_study;
-  if (o.operation != "spmv" && spmv_only) {
-    throw error(status::invalid_argument, fmt::format("bench {} goes with none of --errors, --precision-study, "
-                                                      "--latency, --passes, --cold, --sweep, --transpose and --rhs",
-                                                      o.operation));
+  if (o.errors && o.kernels == std::vector<std::string>{"chosen"}) {
+    throw error(status::invalid_argument, "--errors goes without --kernels chosen: no plan chooses for its matrices");
   }
   if (o.operation == "spgemm" && o.run.precision == "mixed") {
     throw error(status::invalid_argument, "bench spgemm goes without --precision mixed");
@@ -47,15 +47,7 @@ void check(const bench_options& o) {
                             "--precision-study",
                             o.run.precision));
   }
-  if (o.operation != "solve") {
-    (void)narrowing_of(o.run);
-  } else if (narrowing_of_solver(o.run).is_asked_for()) {
-    throw error(status::invalid_argument,
-                "bench solve --precision mixed iterates until --rtol is reached, without a tolerance or a rule");
-  }
-  if (o.operation == "spgemm" && o.run.reorder != "never") {
-    throw error(status::invalid_argument, "bench spgemm goes without --reorder");
-  }
+  if (o.operation != "solve") (void)narrowing_of(o.run);
   if (!(o.rtol >= 0) || !std::isfinite(o.rtol)) {
     throw error(status::invalid_argument, fmt::format("--rtol {}: must be a number, 0 or above", o.rtol));
   }
@@ -63,12 +55,14 @@ void check(const bench_options& o) {
 
 constexpr const char* legend =
     R"(Times are medians, of --repeat runs after --warmup; IQR is the distance between the quartiles, in % of the median;
-~ marks what was measured while other processes wanted the same cores. Columns for which a terminal is too narrow are
-left out; --json and -o have all of them.
+~ marks what was measured while other processes wanted the same cores. Columns for which a terminal is too narrow, or
+the 100 columns that a pipe has, are left out: COLUMNS=200 before the command makes room, --json and -o have all of
+them.
 --kernels chosen: what the plan chooses, and the kernel without set-up; study: the origins of ours, and vendor: the
 vendor's, neither of which a plan chooses. A vendor's kernel that fails is reported, and does not change the exit code.
 --json prints the records on stdout, and the tables then go to stderr; -o writes the records to a file.
-Exit codes: 1 slower than --compare, 4 a kernel failed or its answer was outside its bound.
+--compare calls slower what is so by more than --allow and has its lower quartile above the upper one of the old run.
+Exit codes: 1 slower than --compare, 3 nothing in common with it, 4 a kernel failed or its answer was outside its bound.
 
 )";
 
@@ -83,6 +77,7 @@ number of applications after which that has caught up with the kernel without se
   gather     setting all column indices to 0 makes it at least 1.25 times faster
   imbalance  the same nonzeros in even rows make it at least 1.25 times faster
   latency    none of these
+  -          what would tell was not measured
 --latency is for small matrices, and measures --kernels chosen,vendor unless told otherwise. 'event' is the time between
 two events, 'host' from the call until the host sees the device done, 'submit' the call alone; '64 queued' is a 64th of
 64 calls in a row, seen from the host, '64 graph' a 64th of a CUDA graph of 64, between events; 'graph host' is a graph
@@ -134,7 +129,7 @@ Examples: tulle bench cant.mtx
 struct asked {
   bench_options o;
   std::vector<std::string> before, after;  // matrices
-  std::vector<const CLI::Option*> kernels, repeat, precision;
+  std::vector<const CLI::Option*> kernels, repeat, precision, rhs;
 
   static bool any(const std::vector<const CLI::Option*>& options) {
     return std::ranges::any_of(options, [](const CLI::Option* option) { return option->count() > 0; });
@@ -149,11 +144,9 @@ void add_pictures(CLI::App& command, bench_options& o) {
       "roofline: GB/s against the bytes that a nonzero needs, below the measured bandwidth; bars: each kernel of "
       "each matrix, with its spread")
       ->needs(plot);
-  command
-      .add_option("--from", o.from,
-                  "Measure nothing: draw these records, as -o wrote them, of the MATRIX, --kernels, --precision and "
-                  "--warm that are named")
-      ->check(CLI::ExistingFile);
+  add_file(command, "--from", o.from,
+           "Measure nothing: draw these records, as -o wrote them, of the MATRIX, --kernels, --precision and --warm "
+           "that are named");
 }
 
 void add_common(CLI::App& command, asked& a, std::vector<std::string>& matrices,
@@ -177,16 +170,18 @@ void add_common(CLI::App& command, asked& a, std::vector<std::string>& matrices,
   command.add_flag("!--no-bandwidth", o.bandwidth, "Leave out what the memory reaches, some seconds, and shares of it");
   add_json_option(command, o.run);
   add_file(command, "-o,--output", o.output,
-           "Write the records to a file, as JSON: a new one, or that of an earlier run; - is stdout");
-  add_file(command, "--compare", o.compare, "Records of an earlier run, as -o wrote them")->check(CLI::ExistingFile);
+           "Write the records to a .json file: a new one, or that of an earlier run, which is replaced; - is stdout");
+  add_file(command, "--compare", o.compare, "Records of an earlier run, as -o wrote them");
   command.add_option("--allow", o.allow, "Per cent slower that --compare lets pass")
       ->check(CLI::Range(0.0, 1000.0))
       ->capture_default_str();
   add_pictures(command, o);
 }
 
-void add_multiplication(CLI::App& command, bench_options& o) {
+void add_multiplication(CLI::App& command, asked& a) {
+  bench_options& o = a.o;
   add_workload_options(command, o.work);
+  a.rhs.push_back(command.get_option("--rhs"));
   add_plan_options(command, o.run);
   add_promise_options(command, o.run);
   add_rule_options(command, o.run);
@@ -211,6 +206,10 @@ void add_studies(CLI::App& command, bench_options& o) {
 }
 
 void add_solving(CLI::App& command, bench_options& o) {
+  command.get_option("--precision")
+      ->description(
+          "Type of the numbers, which are real: complex files are refused; mixed iterates in f32 and corrects "
+          "in f64");
   add_plan_options(command, o.run);
   const std::vector<std::string> words(std::begin(bench::preconditioner_names), std::end(bench::preconditioner_names));
   only(command.add_option("--preconditioner", o.preconditioners, "One, or several between commas"), words)
@@ -220,11 +219,35 @@ void add_solving(CLI::App& command, bench_options& o) {
   command.add_option("--rtol", o.rtol, "The residual to reach, of ||b||")->capture_default_str();
 }
 
-/// What is not its own an operation leaves to `bench`, where it is refused by name.
+/// What is not its own an operation leaves to `bench`, and refuse_foreign refuses it by name.
 CLI::App& add_operation(CLI::App& command, const char* name, const char* summary, const char* footer) {
   CLI::App& operation = *command.add_subcommand(name, summary);
   operation.footer(fmt::format("{}{}", legend, footer))->fallthrough();
   return operation;
+}
+
+/// The options of `bench` that were given and the operation does not have.
+void refuse_foreign(const CLI::App& command, const CLI::App& operation) {
+  std::vector<std::string> foreign;
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() > 0 && operation.get_option_no_throw(name) == nullptr) foreign.push_back(name);
+  }
+  if (foreign.empty()) return;
+  throw error(status::invalid_argument,
+              fmt::format("bench {} does not have {}", operation.get_name(), fmt::join(foreign, ", ")));
+}
+
+/// `bench spmw a.mtx`: the first word is meant as an operation.
+void suggest_operation(const asked& a) {
+  if (a.before.empty()) return;
+  const std::string& word = a.before.front();
+  std::error_code unknown;
+  if (word.find_first_of("./:") != word.npos || std::filesystem::exists(word, unknown)) return;
+  constexpr std::array<std::string_view, 4> operations{"spmv", "spmm", "spgemm", "solve"};
+  const std::string_view nearest = nearest_name(word, operations);
+  if (nearest.empty()) return;
+  throw error(status::file_io, fmt::format("{}: no such file; did you mean 'bench {}'?", word, nearest));
 }
 
 int run(asked& a, std::string_view operation) {
@@ -232,7 +255,7 @@ int run(asked& a, std::string_view operation) {
   o.matrices = a.before;
   o.matrices.insert(o.matrices.end(), a.after.begin(), a.after.end());
   if (operation == "spgemm" || operation == "solve") o.operation = operation;
-  if (operation == "spmm" && o.work.rhs == 1) o.work.rhs = 8;
+  if (operation == "spmm" && !asked::any(a.rhs)) o.work.rhs = 8;
   if (o.latency && !asked::any(a.kernels)) o.kernels = {"chosen", "vendor"};
   if (o.latency && !asked::any(a.repeat)) o.repeat = 200;
   if (asked::any(a.precision) && o.run.precision != "both") o.plot_precisions = {o.run.precision};
@@ -247,23 +270,23 @@ int run(asked& a, std::string_view operation) {
 
 void add_bench(CLI::App& app, int& result) {
   const auto a = std::make_shared<asked>();
-  CLI::App& command =
-      *app.add_subcommand("bench", "Measure every kernel: of spmv, spmm, spgemm or solve");
+  CLI::App& command = *app.add_subcommand("bench", "Measure every kernel: of spmv, spmm, spgemm or solve");
   command.footer(fmt::format("{}{}", legend, of_all));
   command.require_subcommand(0, 1);
   const std::vector<std::string> of_products{"f32", "f64", "both", "mixed", "c64", "c128", "i64", "bool"};
   add_common(command, *a, a->before, of_products);
-  add_multiplication(command, a->o);
+  add_multiplication(command, *a);
   add_studies(command, a->o);
 
   CLI::App& spmv = add_operation(command, "spmv", "y = A x, which is also meant without a word", of_spmv);
   add_common(spmv, *a, a->after, of_products);
-  add_multiplication(spmv, a->o);
+  add_multiplication(spmv, *a);
   add_studies(spmv, a->o);
   CLI::App& spmm =
       add_operation(command, "spmm", "Y = A X, 8 right-hand sides where --rhs does not say how many", of_spmm);
   add_common(spmm, *a, a->after, of_products);
-  add_multiplication(spmm, a->o);
+  add_multiplication(spmm, *a);
+  spmm.get_option("--rhs")->default_str("8");
   CLI::App& spgemm = add_operation(command, "spgemm", "C = A A, or A A^T where A is not square", of_spgemm);
   add_common(spgemm, *a, a->after, {"f32", "f64", "both", "c64", "c128", "i64", "bool"});
   CLI::App& solve = add_operation(command, "solve", "A x = b by conjugate gradients", of_solve);
@@ -272,6 +295,11 @@ void add_bench(CLI::App& app, int& result) {
 
   command.callback([a, &command, &result] {
     const auto operations = command.get_subcommands();
+    if (operations.empty()) {
+      suggest_operation(*a);
+    } else {
+      refuse_foreign(command, *operations.front());
+    }
     result = run(*a, operations.empty() ? "spmv" : operations.front()->get_name());
   });
 }

@@ -28,19 +28,23 @@ bool needs_probes(const evidence& e) { return share_of_bandwidth(e) < bandwidth_
 
 verdict name_bottleneck(const evidence& e) {
   const double share = share_of_bandwidth(e);
-  const std::string moved = fmt::format("moves {:.0f}% of the bandwidth", 100 * share);
+  const bool has_share = e.read_bandwidth > 0;
+  const std::string moved =
+      has_share ? fmt::format("moves {:.0f}% of the bandwidth", 100 * share) : "bandwidth not measured";
   if (share > 1.05) return {"bandwidth", moved + ": partly out of cache, or measured while the machine was busy"};
   if (share >= bandwidth_share) return {"bandwidth", moved};
   if (short_run(e)) {
     return {"latency", fmt::format("{:.1f} us is {:.1f} launches of {:.1f} us", e.time, e.time / e.launch, e.launch)};
   }
+  if (!has_share && !e.gather_time && !e.balance_time) return {"", "not measured"};
   const double gather = speedup(e.gather_time, e.time);
   const double balance = speedup(e.balance_time, e.time);
   const std::string probes = fmt::format("{}; {}; {}", moved, describe_probe(e.gather_time, e.time, "all columns 0"),
                                          describe_probe(e.balance_time, e.time, "even rows"));
   if (gather >= probe_speedup && gather >= balance) return {"gather", probes};
   if (balance >= probe_speedup) return {"imbalance", probes};
-  return {"latency", probes};
+  const bool is_known = has_share && (e.gather_time || e.balance_time);
+  return {is_known ? "latency" : "", probes};
 }
 
 }  // namespace tulle::cli::bench

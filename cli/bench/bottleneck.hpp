@@ -18,7 +18,7 @@ struct evidence {
 };
 
 struct verdict {
-  std::string name;  // bandwidth, latency, gather or imbalance
+  std::string name;  // bandwidth, latency, gather or imbalance; "" where what would tell was not measured
   std::string why;   // the numbers that say so
 };
 
@@ -28,6 +28,7 @@ struct verdict {
 ///   gather      all column indices 0 make it at least 1.25 times faster, and by more than even rows do;
 ///   imbalance   even rows make it at least 1.25 times faster;
 ///   latency     none of these: loads and instructions wait for each other.
+/// That none holds is known only where the bandwidth and one of the probes were measured.
 verdict name_bottleneck(const evidence& e);
 
 /// Whether the first two tests leave it open, so that the probes are worth their time.

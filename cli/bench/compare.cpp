@@ -3,18 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <tuple>
+
+#include "plot_entries.hpp"
 
 namespace tulle::cli::bench {
 namespace {
 
 struct timing {
   double median = 0;
-  double stddev = 0;
+  std::optional<double> lower, upper;  // quartiles, where the record has them
 };
 
 /// The name that a benchmark has today: records up to 2026-11 call the kernel gustavson of C = A B default.
@@ -36,17 +39,30 @@ std::map<std::string, timing> timings_by_name(const json& run, std::string_view 
     const std::string number = fmt::format("benchmark {}", ++position);
     require(of("name").is_string(), number + " has no name");
     require(of("real_time").is_number(), number + " has no real_time, or it is no number");
-    const json stddev = of("stddev");
-    require(stddev.is_null() || stddev.is_number(), "the stddev of " + number + " is no number");
-    timings[name_today(of("name"))] = {of("real_time").get<double>(), stddev.is_null() ? 0.0 : stddev.get<double>()};
+    const auto quartile = [&](const char* key) {
+      const json value = of(key);
+      require(value.is_null() || value.is_number(), fmt::format("the {} of {} is no number", key, number));
+      return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+    };
+    timings[name_today(of("name"))] = {of("real_time"), quartile("lower_quartile"), quartile("upper_quartile")};
   }
   return timings;
 }
 
 bool is_regression(const timing& before, const timing& after, double tolerance) {
-  const double slower = after.median - before.median;
-  const double noise = 2 * std::hypot(before.stddev, after.stddev);
-  return slower > before.median * tolerance / 100 && slower > noise;
+  const bool overlap = before.upper && after.lower && *after.lower <= *before.upper;
+  return !overlap && after.median - before.median > before.median * tolerance / 100;
+}
+
+/// "threads: 4, now 2", or "" where both runs say the same or one does not say.
+std::string change_of(const json& before, const json& after, const char* key) {
+  const auto text = [&](const json& context) {
+    const auto found = context.find(key);
+    if (found == context.end() || found->is_null()) return std::string();
+    return found->is_string() ? found->get<std::string>() : found->dump();
+  };
+  const std::string was = text(before), is = text(after);
+  return was.empty() || is.empty() || was == is ? "" : fmt::format("{}: {}, now {}", key, was, is);
 }
 
 }  // namespace
@@ -59,14 +75,14 @@ comparisons compare(const json& old_run, const json& new_run, double tolerance) 
   for (const auto& [name, time] : before) {
     const auto match = after.find(name);
     if (match == after.end()) {
-      result.only_old.push_back(name);
+      result.only_old.push_back({name, time.median});
     } else {
       result.matched.push_back(
           {name, time.median, match->second.median, is_regression(time, match->second, tolerance)});
     }
   }
   for (const auto& [name, time] : after) {
-    if (!before.contains(name)) result.only_new.push_back(name);
+    if (!before.contains(name)) result.only_new.push_back({name, time.median});
   }
   return result;
 }
@@ -80,17 +96,34 @@ void add_comparison(page& to, const comparisons& c, double tolerance) {
            m.regression ? "REGRESSION" : ""},
           ' ', m.regression ? look::red : look::plain);
   }
-  for (const std::string& name : c.only_old) t.row({name, "", "-", "", "only in the old run"});
-  for (const std::string& name : c.only_new) t.row({name, "-", "", "", "only in the new run"});
+  for (const lone& l : c.only_old) t.row({l.name, human_time(l.time), "-", "-", "only in the old run"});
+  for (const lone& l : c.only_new) t.row({l.name, "-", human_time(l.time), "-", "only in the new run"});
   to.line().add(t);
   const auto regressions = std::ranges::count_if(sorted, &comparison::regression);
-  to.line(fmt::format("{} compared, {} slower by more than {}% and two standard deviations", sorted.size(), regressions,
-                      tolerance));
+  to.line(fmt::format("{} compared, {} slower by more than {}% with quartiles that do not overlap", sorted.size(),
+                      regressions, tolerance));
+}
+
+std::string changed_context(const json& old_run, const json& new_run) {
+  const json before = old_run.value("context", json::object()), after = new_run.value("context", json::object());
+  if (!before.is_object() || !after.is_object()) return {};
+  std::string all;
+  const auto add = [&](const std::string& change) {
+    if (!change.empty()) all += (all.empty() ? "" : "; ") + change;
+  };
+  for (const char* key : {"device", "backend", "threads"}) add(change_of(before, after, key));
+  const bool was = flag_of(before, "disturbed"), is = flag_of(after, "disturbed");
+  if (was != is) add(fmt::format("other processes were in the way of the {} run alone", was ? "old" : "new"));
+  return all;
 }
 
 json read_run(const std::string& file) {
+  std::error_code unknown;
+  const bool is_folder = std::filesystem::is_directory(file, unknown);
   std::ifstream stream(file);
-  if (!stream) throw error(status::file_io, fmt::format("{}: cannot be opened: {}", file, std::strerror(errno)));
+  if (is_folder || !stream) {
+    throw error(status::file_io, fmt::format("{}: {}", file, std::strerror(is_folder ? EISDIR : errno)));
+  }
   json run = json::parse(stream, nullptr, false);
   if (run.is_discarded()) throw error(status::invalid_format, fmt::format("{}: not JSON", file));
   timings_by_name(run, file);

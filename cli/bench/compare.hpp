@@ -17,20 +17,30 @@ struct comparison {
   [[nodiscard]] double speedup() const { return old_time / new_time; }
 };
 
+/// A benchmark that only one of the runs has, and its median.
+struct lone {
+  std::string name;
+  double time = 0;
+};
+
 struct comparisons {
   std::vector<comparison> matched;
-  std::vector<std::string> only_old;
-  std::vector<std::string> only_new;
+  std::vector<lone> only_old;
+  std::vector<lone> only_new;
   [[nodiscard]] bool any_regression() const;
 };
 
-/// Matches benchmarks by name. A regression is slower by more than `tolerance` per cent and by more than two standard
-/// deviations of the difference, sqrt(old^2 + new^2). Both are Google-Benchmark JSON; a missing `stddev` counts as 0.
-/// Throws INVALID_FORMAT where `benchmarks` or a time is missing.
+/// Matches benchmarks by name. A regression is slower by more than `tolerance` per cent, and its lower quartile is
+/// above the old upper one; where one of the two has no quartiles the medians alone tell. Both are Google-Benchmark
+/// JSON. Throws INVALID_FORMAT where `benchmarks` or a time is missing, or a quartile is no number.
 comparisons compare(const json& old_run, const json& new_run, double tolerance);
 
 /// Regressions first, then by how much faster or slower.
 void add_comparison(page& to, const comparisons& c, double tolerance);
+
+/// What makes two runs hard to compare, "" where nothing does: "threads: 4, now 2; other processes were in the way of
+/// the old run alone". Looks at device, backend, threads and disturbed of their contexts.
+std::string changed_context(const json& old_run, const json& new_run);
 
 /// Reads a file that --output wrote. Throws FILE_IO, INVALID_FORMAT.
 json read_run(const std::string& file);

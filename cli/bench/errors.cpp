@@ -110,9 +110,9 @@ void add_errors(page& to, std::span<const rounding> study) {
   for (const auto& [kernel, lengths] : kernels) {
     std::vector<column> columns{{kernel + ", row of"}};
     for (const std::string p : precisions) {
-      columns.insert(
-          columns.end(),
-          {{p}, {.title = "bound", .drop = p == "i32" ? 2 : 1}, {.title = "ratio", .drop = p == "i32" ? 3 : 0}});
+      columns.insert(columns.end(), {{p},
+                                     {.title = p + " bound", .drop = p == "i32" ? 2 : 1},
+                                     {.title = p + " ratio", .drop = p == "i32" ? 3 : 0}});
     }
     table t(std::move(columns));
     for (const auto& [length, by_type] : lengths) {

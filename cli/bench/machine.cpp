@@ -90,8 +90,8 @@ json describe(const machine& m) {
       field("compiler", build.compiler), field("flags", build.flags), field("backend", name(m.device.backend)),
       field("device", m.device.name), field("driver", driver.empty() ? "" : "CUDA " + driver),
       field("threads", m.threads), field("cache_bytes", m.device.l2_bytes),
-      field("bandwidth",
-            object(field("read", m.read), field("copy", m.copy), field("triad", m.triad), field("cache", m.cache))),
+      field("bandwidth", object(field("read", unless_unknown(m.read)), field("copy", unless_unknown(m.copy)),
+                                field("triad", unless_unknown(m.triad)), field("cache", unless_unknown(m.cache)))),
       field("launch_us", m.launch_us));
 }
 

@@ -43,6 +43,9 @@ limits limits_of(const context& cuda);
 /// Which instructions sum rows of CSR soonest on this processor, as plans found by measuring.
 std::string row_sums();
 
+/// A bandwidth or a share of one; null for 0, which stands for what was not measured.
+inline json unless_unknown(double v) { return v > 0 ? json(v) : json(nullptr); }
+
 /// The `context` of the JSON: date, commit, compiler, device, driver, bandwidths.
 json describe(const machine& m);
 

@@ -122,7 +122,7 @@ void plot_record(const json& document, const bench_options& o) {
   }
   const json context = document.value("context", json::object());
   (o.plot_kind == "bars" ? draw_bars : draw_roofline)(context, entries, o.plot);
-  if (o.plot != "-") note(fmt::format("wrote {}: {} measurements", o.plot, entries.size()));
+  if (o.plot != "-") note(fmt::format("wrote {}: {}", o.plot, counted(std::ssize(entries), "measurement")));
 }
 
 int run_plot(const bench_options& o) {

@@ -19,12 +19,12 @@ std::string text_of(const json& b, const char* key) {
   return found != b.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-namespace {
-
 bool flag_of(const json& b, const char* key) {
   const auto found = b.find(key);
   return found != b.end() && found->is_boolean() && found->get<bool>();
 }
+
+namespace {
 
 /// What follows "spmv/csr.merge/cant/f64/" in a name.
 std::string rest_of(const std::string& name, const entry& e) {

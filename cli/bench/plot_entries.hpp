@@ -31,6 +31,8 @@ inline constexpr std::array roles{"chosen by the plan", "other kernels", "the ve
 double number_of(const json& object, const char* key, const char* otherwise = nullptr);
 /// A text of a JSON object; "" where there is none.
 std::string text_of(const json& object, const char* key);
+/// A flag of a JSON object; false where there is none.
+bool flag_of(const json& object, const char* key);
 
 /// Those with bytes per second that the options name: matrices, kernels, precisions (of --from alone; a run has
 /// measured nothing else) and states of the cache: cold ones where there are any and --warm is not asked for.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cells.hpp"
+#include "machine.hpp"
 
 namespace tulle::cli::bench {
 
@@ -55,13 +56,13 @@ json common_json(const std::string& name, const measurement& m) {
 json to_json(const spmv_record& r) {
   json j = common_json(r.name(), r);
   j.update(object(field("gflops", r.gflops()), field("gbs", r.gbs()), field("moved_gbs", r.moved_gbs()),
-                  field("percent_of_bandwidth", r.percent_of_bandwidth()),
+                  field("percent_of_bandwidth", unless_unknown(r.percent_of_bandwidth())),
                   field("compulsory_bytes", r.compulsory_bytes), field("moved_bytes", r.moved_bytes),
                   field("transpose", r.work.transpose), field("rhs", r.work.rhs), field("order", r.work.order),
                   field("effort", r.effort), field("plan_us", r.plan_us), field("break_even", nullable(r.break_even)),
-                  field("bottleneck", r.bottleneck.name), field("bottleneck_why", r.bottleneck.why),
-                  field("variant", r.variant), field("reason", r.reason), field("parameters", r.parameters),
-                  field("cache", r.cache), field("matrix_bytes", r.matrix_bytes),
+                  field("bottleneck", r.bottleneck.name.empty() ? json() : json(r.bottleneck.name)),
+                  field("bottleneck_why", r.bottleneck.why), field("variant", r.variant), field("reason", r.reason),
+                  field("parameters", r.parameters), field("cache", r.cache), field("matrix_bytes", r.matrix_bytes),
                   field("stored", cli::to_json(r.stored))));
   if (r.mixed.is_asked_for()) j.update(cli::to_json(r.mixed));
   if (r.passes) {

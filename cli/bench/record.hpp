@@ -68,6 +68,7 @@ struct spmv_record : measurement {
   double plan_us = 0;  // from the CSR on the backend to a ready operator, with all that the effort asks for
   std::optional<double> break_even;  // applications; nothing when it never pays
   verdict bottleneck;
+  bool all_measured = false;  // so were all production kernels that take the matrix
 
   /// "spmv/csr.merge/cant/f64/cold"; then "transposed" or, of spmm, "rhs=8,row"; then the variant.
   [[nodiscard]] std::string name() const;

@@ -29,7 +29,8 @@ table kernel_table(const group& sorted, std::string_view state, bool first) {
     t.row({r->kernel, median_cell(*r), spread_cell(r->time), three_digits(r->gflops()), three_digits(r->gbs()),
            percent_cell(r->percent_of_bandwidth()), first ? human_time(r->plan_us) : "",
            r->break_even ? grouped(static_cast<std::int64_t>(*r->break_even)) : "-",
-           error_cell(r->error_ratio, r->is_right()), r->bottleneck.name, r->bottleneck.why},
+           error_cell(r->error_ratio, r->is_right()), r->bottleneck.name.empty() ? "-" : r->bottleneck.name,
+           r->bottleneck.why},
           mark_of(*r), look_of(*r, r->is_right()));
   }
   return t;
@@ -38,17 +39,30 @@ table kernel_table(const group& sorted, std::string_view state, bool first) {
 /// The plan's choice beside the fastest right answers; null where there is none.
 struct standing {
   const spmv_record *chosen = nullptr, *own = nullptr, *vendor = nullptr;
+  std::size_t owns = 0;  // kernels of ours that were measured
+  bool all = true;       // so were all that take the matrix
 
   explicit standing(const group& records) {
     for (const spmv_record* r : records) {
       if (r->chosen) chosen = r;
+      owns += r->vendor ? 0 : 1;
+      all = all && r->all_measured;
       const spmv_record*& best = r->vendor ? vendor : own;
       if (r->is_right() && (best == nullptr || r->time.median < best->time.median)) best = r;
     }
   }
+  /// Whether the choice is beside others of ours.
+  [[nodiscard]] bool has_own() const { return chosen != nullptr && own != nullptr && (all || owns > 1); }
+  /// 0: all of ours that take the matrix.
+  [[nodiscard]] std::size_t among() const { return all ? 0 : owns; }
   [[nodiscard]] double over_own() const { return chosen->time.median / own->time.median; }
   [[nodiscard]] double over_vendor() const { return vendor->time.median / chosen->time.median; }
 };
+
+/// "best of ours", or "best of the 3 measured".
+std::string best_of(std::size_t among) {
+  return among == 0 ? "best of ours" : fmt::format("best of the {} measured", among);
+}
 
 /// "* csr.merge takes 1.02 times as long as the best of ours (sell), is 1.31 times as fast as the vendor's best
 /// (cusparse.csr2)"
@@ -57,8 +71,8 @@ void add_choice(page& to, const standing& s, bool first) {
   if (s.chosen == nullptr) return;
   if (first) to.line("  * " + without_plan_time(s.chosen->reason));
   std::string text;
-  if (s.own != nullptr) {
-    text = fmt::format("takes {:.2f} times as long as the best of ours ({})", s.over_own(), s.own->kernel);
+  if (s.has_own()) {
+    text = fmt::format("takes {:.2f} times as long as the {} ({})", s.over_own(), best_of(s.among()), s.own->kernel);
   }
   if (s.vendor != nullptr) {
     text += fmt::format("{}is {:.2f} times as fast as the vendor's best ({})", text.empty() ? "" : ", ",
@@ -115,10 +129,11 @@ void add_summary(page& to, std::span<const spmv_record> records) {
   for (const spmv_record& r : records) groups[{r.precision, r.cache}][r.matrix].push_back(&r);
   bool first = true;
   for (const auto& [kind, matrices] : groups) {
-    std::vector<ratio> own_ratios, vendor_ratios;
+    std::map<std::size_t, std::vector<ratio>> own_ratios;  // by how many of ours were measured, 0 for all
+    std::vector<ratio> vendor_ratios;
     for (const auto& [matrix, of_matrix] : matrices) {
       const standing s(of_matrix);
-      if (s.chosen != nullptr && s.own != nullptr) own_ratios.push_back({s.over_own(), matrix});
+      if (s.has_own()) own_ratios[s.among()].push_back({s.over_own(), matrix});
       if (s.chosen != nullptr && s.vendor != nullptr) vendor_ratios.push_back({s.over_vendor(), matrix});
     }
     const auto add = [&](std::string_view what, const std::vector<ratio>& ratios, bool low) {
@@ -127,8 +142,8 @@ void add_summary(page& to, std::span<const spmv_record> records) {
       to.line(fmt::format("{}, {}: {}: {}, {}", kind.first, kind.second, what, describe_ratios(ratios, low),
                           counted(std::ssize(ratios), "matrix", "matrices")));
     };
-    add("the choice / best of ours", own_ratios, false);
-    if (!own_ratios.empty()) add("vendor's best / the choice", vendor_ratios, true);
+    for (const auto& [among, ratios] : own_ratios) add("the choice / " + best_of(among), ratios, false);
+    add("vendor's best / the choice", vendor_ratios, true);
   }
 }
 

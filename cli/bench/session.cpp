@@ -11,6 +11,18 @@
 namespace tulle::cli::bench {
 namespace {
 
+/// Refuses a name by which others would take the file for what it is not: "run.txt", "run.json.gz".
+void check_record_name(const std::filesystem::path& file) {
+  std::error_code unknown;
+  if (std::filesystem::exists(file, unknown) && !std::filesystem::is_regular_file(file, unknown)) return;
+  const std::filesystem::path kind = file.extension();
+  if (kind.empty() || kind == ".json") return;
+  std::filesystem::path right = file;
+  while (right.has_extension()) right.replace_extension();
+  throw error(status::invalid_argument, fmt::format("-o {}: records are written as .json; did you mean '{}.json'?",
+                                                    file.string(), right.string()));
+}
+
 /// Nothing but a record of an earlier run is replaced: `bench a.mtx -o *.mtx` must not cost a matrix.
 const bench_options& checked(const bench_options& o) {
   if (o.plot == "-" && o.json_on_stdout()) {
@@ -19,9 +31,6 @@ const bench_options& checked(const bench_options& o) {
   if (!o.plot.empty() && o.plot != "-") check_writable(o.plot);
   const std::string& file = o.output;
   if (file.empty() || file == "-") return o;
-  if (file.ends_with(".gz") || file.ends_with(".xz") || file.ends_with(".zst")) {
-    throw error(status::invalid_argument, fmt::format("-o {}: records are not compressed", file));
-  }
   std::error_code unknown;
   if (std::filesystem::is_regular_file(file, unknown) && std::filesystem::file_size(file, unknown) > 0 &&
       !is_run(file)) {
@@ -29,6 +38,7 @@ const bench_options& checked(const bench_options& o) {
         status::file_io,
         fmt::format("{}: not overwritten: it is no record of tulle bench; remove it or name another file", file));
   }
+  check_record_name(file);
   check_writable(file);
   return o;
 }
@@ -97,8 +107,21 @@ int session::write(const json& document) {
   }
   if (!o_.plot.empty() && !learnt_nothing) plot_record(document, o_);
   if (code_ != ok || o_.compare.empty()) return code_;
+  return compare_with_before(document);
+}
+
+int session::compare_with_before(const json& document) {
   const comparisons compared = compare(before_, document, o_.allow);
   print([&](page& to) { add_comparison(to, compared, o_.allow); });
+  if (compared.matched.empty()) {
+    const bool has_file = !o_.output.empty() && o_.output != "-";
+    complain(fmt::format("--compare {}: it has no benchmark in common with {}", o_.compare,
+                         has_file ? o_.output : "this run"));
+    return invalid_input;
+  }
+  if (const std::string changed = changed_context(before_, document); !changed.empty()) {
+    note(fmt::format("--compare {}: {}", o_.compare, changed));
+  }
   return compared.any_regression() ? slower : ok;
 }
 

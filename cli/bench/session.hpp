@@ -36,9 +36,11 @@ class session {
   /// What runs now, on a terminal.
   progress_bar bar;
 
-  /// Prints what write(page) writes, to stdout, or to stderr where the JSON goes to stdout.
+  /// Prints what write(page) writes, to stdout, or to stderr where the JSON goes to stdout; not there where quiet,
+  /// unless it is an error.
   template <class Write>
-  void print(const Write& write) {
+  void print(const Write& write, bool is_error = false) {
+    if (stream_ == stderr && is_quiet() && !is_error) return;
     bar.clear();
     write(page_);
     page_.print(stream_);
@@ -58,6 +60,8 @@ class session {
  private:
   omission give_up(omission o, status code, const std::string& reason);
   int write(const json& document);
+  /// Prints the comparison with what --compare names. Returns the exit code.
+  int compare_with_before(const json& document);
   /// Says it where other processes were in the way, and records it.
   void add_load(json& context);
 
@@ -127,7 +131,7 @@ void add_failures(page& to, const results<Record>& all) {
 
 template <class Record>
 int session::finish(const results<Record>& all, const json& more) {
-  print([&](page& to) { add_failures(to, all); });
+  print([&](page& to) { add_failures(to, all); }, true);
   json document =
       object(field("context", describe(host)), field("benchmarks", json::array()), field("skipped", json::array()));
   document["context"]["warmup"] = o_.warmup;

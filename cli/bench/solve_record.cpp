@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cells.hpp"
+#include "machine.hpp"
 
 namespace tulle::cli::bench {
 
@@ -23,7 +24,7 @@ double solve_record::model_bytes() const {
 
 json to_json(const solve_record& r) {
   json j = common_json(r.name(), r);
-  j.update(object(field("gbs", r.gbs()), field("percent_of_bandwidth", r.percent_of_bandwidth()),
+  j.update(object(field("gbs", r.gbs()), field("percent_of_bandwidth", unless_unknown(r.percent_of_bandwidth())),
                   field("model_bytes", r.model_bytes()), field("preconditioner", r.preconditioner),
                   field("reason", r.reason), field("status", r.status), field("setup_us", r.setup_us),
                   field("solve_us", r.solve_us), field("iterations", r.iterations),

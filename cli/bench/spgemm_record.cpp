@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cells.hpp"
+#include "machine.hpp"
 
 namespace tulle::cli::bench {
 namespace {
@@ -51,7 +52,7 @@ std::optional<double> spgemm_record::percent_of_gather() const {
 json to_json(const spgemm_record& r) {
   json j = common_json(r.name(), r);
   j.update(object(field("gflops", r.gflops()), field("gbs", r.gbs()),
-                  field("percent_of_bandwidth", r.percent_of_bandwidth()),
+                  field("percent_of_bandwidth", unless_unknown(r.percent_of_bandwidth())),
                   field("compulsory_bytes", r.compulsory_bytes()), field("gather_gbs", r.gather_gbs()),
                   field("percent_of_gather", nullable(r.percent_of_gather())), field("products", r.products),
                   field("nnz_c", r.nnz_c), field("compression", r.compression()), field("peak_bytes", r.peak_bytes),
@@ -81,7 +82,7 @@ void add_products(page& to, const spgemm_record& matrix, const spgemm_results& m
            {"whole / values", 6},
            {"peak", 2},
            {"error", 1},
-           {.drop = 7, .left = true}});
+           {.title = "remarks", .drop = 7, .left = true}});
   std::vector<const spgemm_record*> sorted;
   for (const spgemm_record& r : measured.records) {
     if (r.phase == "whole") sorted.push_back(&r);

@@ -11,6 +11,19 @@
 namespace tulle::cli::bench {
 namespace {
 
+bool takes_matrix(const bench_run& run, const subject& s, const kernel_info& k) {
+  return unsupported_reason(k, s.stats, s.a.types, run.ctx.info()).empty();
+}
+
+/// Whether every production kernel that takes the matrix was measured, or declined it.
+bool measured_all(const bench_run& run, const subject& s, const spmv_results& mine) {
+  return std::ranges::all_of(kernels_of(run.ctx.backend(), s.work.operation()), [&](const kernel_info& k) {
+    const auto is_of = [&](const auto& r) { return r.kernel == k.name; };
+    return k.role != kernel_role::production || !takes_matrix(run, s, k) || std::ranges::any_of(mine.records, is_of) ||
+           std::ranges::any_of(mine.omitted, [&](const omission& o) { return is_of(o) && !o.failed; });
+  });
+}
+
 spmv_results measure_subject(const bench_options& o, session& bench, const bench_run& run, subject& s) {
   spmv_results mine;
   const auto kernels =
@@ -25,13 +38,13 @@ spmv_results measure_subject(const bench_options& o, session& bench, const bench
     });
     return mine;
   }
-  const auto takes = [&](const kernel_info& k) {
-    return unsupported_reason(k, s.stats, s.a.types, run.ctx.info()).empty();
-  };
+  const auto takes = [&](const kernel_info& k) { return takes_matrix(run, s, k); };
   bench.bar.divide(run.steps() * static_cast<std::size_t>(std::ranges::count_if(kernels, takes)));
   for (const kernel_info& k : kernels) {
     measure_kernel({run, s, k, {}, {}}, mine);
   }
+  const bool all = measured_all(run, s, mine);
+  for (spmv_record& r : mine.records) r.all_measured = all;
   add_break_even(mine.records, s.base);
   bench.mark_disturbed(mine.records);
   bench.print([&](page& to) {

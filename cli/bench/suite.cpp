@@ -105,8 +105,14 @@ std::vector<kernel_info> select_kernels(std::span<const kernel_info> kernels, st
     }
   }
   for (const std::string& n : names) {
+    if (n.empty()) throw error(status::invalid_argument, "--kernels: a name is empty");
     if (!contains(words, n) && !contains(known, n))
       require_kernel(kernels.front().backend, kernels.front().operation, n);
+  }
+  if (selected.empty() && !contains(names, "chosen")) {
+    throw error(status::invalid_argument,
+                fmt::format("--kernels {0}: there is no {0} kernel of {1} on backend {2}", fmt::join(names, ","),
+                            name(kernels.front().operation), name(kernels.front().backend)));
   }
   return selected;
 }

@@ -75,6 +75,8 @@ json number(double v) {
 
 void set_loudness(loudness how) noexcept { loud = how; }
 
+bool is_quiet() noexcept { return loud == loudness::quiet; }
+
 void complain(std::string_view text) { put_raw(stderr, fmt::format("tulle: {}\n", printable(text))); }
 
 void note(std::string_view text) {

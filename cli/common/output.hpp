@@ -78,6 +78,7 @@ json nullable(const std::optional<T>& v) {
 /// How much goes to stderr beside errors, of -q and -v: nothing, notes, or details as well.
 enum class loudness { quiet, normal, verbose };
 void set_loudness(loudness how) noexcept;
+bool is_quiet() noexcept;
 /// A note of one line for a person, to stderr: "tulle: ...". Nothing where quiet.
 void note(std::string_view text);
 /// The same where verbose, and nothing otherwise.

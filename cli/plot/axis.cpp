@@ -6,13 +6,16 @@
 #include <array>
 #include <cmath>
 
+#include "common/quantity.hpp"
+
 namespace tulle::cli::plot {
 namespace {
 
 constexpr std::array<int, 3> steps{1, 2, 5};
 
-/// 1e-8, 0.002, 500, 2e6: as short as it is exact.
+/// 1e-8, 0.002, 500, 2,000, 2e6: as short as it is exact.
 std::string short_number(double v) {
+  if (std::abs(v) >= 1e3 && std::abs(v) < 1e5 && v == std::round(v)) return grouped(static_cast<std::int64_t>(v));
   if (v == 0 || (std::abs(v) >= 1e-3 && std::abs(v) < 1e5)) return fmt::format("{:.6g}", v);
   const int exponent = static_cast<int>(std::floor(std::log10(std::abs(v)) + 1e-9));
   return fmt::format("{:.6g}e{}", v / std::pow(10, exponent), exponent);

@@ -86,6 +86,15 @@ class BenchTable(unittest.TestCase):
         self.assertNotIn("broken", text)  # a wrong answer is never the best
         self.assertTrue(text.startswith("before\n") and text.endswith("after\n"))
 
+    def test_takes_runs_without_a_bandwidth(self):
+        missing = {"context": RUN["context"] | {"bandwidth": {"read": None}},
+                   "benchmarks": [b | {"percent_of_bandwidth": None} for b in RUN["benchmarks"]]}
+        (self.page.parent / "run.json").write_text(json.dumps(missing))
+        code, text, said = self.table("run")
+        self.assertEqual(code, 0, said)
+        self.assertIn("| 10 | - | 1.20 (`csr.merge`)", text)
+        self.assertIn("read bandwidth not measured", text)
+
     def test_kernels_table_marks_fastest_and_chosen(self):
         _, text, _ = self.table("run kind=kernels")
         self.assertIn("| won | **10.0*** | 20.0 |", text)

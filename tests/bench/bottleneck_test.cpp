@@ -15,7 +15,8 @@ TEST(NameBottleneck, SaysTheFirstThatHolds) {
     bool needs_probes;
   } cases[]{
       {0.76, 5, {}, {}, "bandwidth", "moves 76%", false},
-      {0.74, 5, {}, {}, "latency", "not measured", true},
+      {0.74, 5, {}, {}, "", "moves 74% of the bandwidth; all columns 0 not measured", true},
+      {0.74, 5, 900, {}, "latency", "even rows not measured", true},
       {1.5, 5, {}, {}, "bandwidth", "cache", false},
       {0.3, 101, 100, {}, "latency", "launches", false},  // ten launches; the probe does not matter
       {0.9, 101, {}, {}, "bandwidth", "moves 90%", false},
@@ -30,6 +31,19 @@ TEST(NameBottleneck, SaysTheFirstThatHolds) {
     EXPECT_NE(v.why.find(c.why), std::string::npos) << v.why;
     EXPECT_EQ(needs_probes(e), c.needs_probes) << v.why;
   }
+}
+
+TEST(NameBottleneck, ClaimsNothingOfABandwidthThatWasNotMeasured) {
+  evidence e{1000, 3e5, 0, 5, {}, {}};
+  EXPECT_EQ(name_bottleneck(e).name, "");
+  EXPECT_EQ(name_bottleneck(e).why, "not measured");
+  e.gather_time = 900;
+  EXPECT_EQ(name_bottleneck(e).name, "");
+  EXPECT_TRUE(name_bottleneck(e).why.starts_with("bandwidth not measured; 1.11x with all columns 0"));
+  e.gather_time = 500;
+  EXPECT_EQ(name_bottleneck(e).name, "gather");
+  e.launch = 101;
+  EXPECT_EQ(name_bottleneck(e).name, "latency") << "ten launches";
 }
 
 }  // namespace

@@ -88,6 +88,18 @@ TEST(Record, HasTheFieldsThatReadersRelyOn) {
   EXPECT_FALSE(j.contains("host_us"));
 }
 
+TEST(Record, HasNullForSharesAndCausesThatWereNotMeasured) {
+  spmv_record r = sample();
+  r.bottleneck = {"latency", "because"};
+  EXPECT_EQ(to_json(r)["percent_of_bandwidth"], 60.0);
+  EXPECT_EQ(to_json(r)["bottleneck"], "latency");
+  r.read_bandwidth = 0;
+  r.bottleneck = {"", "not measured"};
+  EXPECT_TRUE(to_json(r)["percent_of_bandwidth"].is_null());
+  EXPECT_TRUE(to_json(r)["bottleneck"].is_null());
+  EXPECT_TRUE(has(table_of({{r}, {}}), "-           not measured"));
+}
+
 TEST(Record, StaysValidJsonWhenTheErrorIsNotFinite) {
   spmv_record r = sample();
   r.error_ratio = std::numeric_limits<double>::infinity();
@@ -138,7 +150,17 @@ TEST(SubjectTable, SortsByTimeAndMarksTheChoice) {
   EXPECT_LT(text.find("fast "), text.find("* picked "));
   EXPECT_LT(text.find("* picked "), text.find("slow "));
   EXPECT_TRUE(has(text, "picked: because"));
-  EXPECT_TRUE(has(text, "2.00 times as long as the best of ours (fast)"));
+  EXPECT_TRUE(has(text, "2.00 times as long as the best of the 3 measured (fast)"));
+}
+
+TEST(SubjectTable, NamesTheBestOfOursWhereAllWereMeasured) {
+  spmv_results all{{timed("picked", 20, true), timed("fast", 10), timed("cusparse.csr1", 30, false, true)}, {}};
+  EXPECT_TRUE(has(table_of(all), "2.00 times as long as the best of the 2 measured (fast)"));
+  for (spmv_record& r : all.records) r.all_measured = true;
+  EXPECT_TRUE(has(table_of(all), "2.00 times as long as the best of ours (fast)"));
+  EXPECT_TRUE(has(written([&](page& to) { add_summary(to, all.records); }), "the choice / best of ours: worst 2.00"));
+  const std::string alone = table_of({{timed("picked", 20, true)}, {}});
+  EXPECT_EQ(alone.find("times as long"), std::string::npos) << "beside itself";
 }
 
 TEST(SubjectTable, ShowsThePlansTimeOnceAndTheSpreadOfTheMedianInBothTables) {
@@ -176,7 +198,8 @@ TEST(SubjectTable, SaysWhyAKernelDidNotRun) {
 TEST(ChoiceSummary, IgnoresKernelsWithWrongAnswers) {
   std::vector<spmv_record> records{timed("picked", 20, true), timed("fast", 1)};
   records[1].error_ratio = 2;
-  EXPECT_TRUE(has(written([&](page& to) { add_summary(to, records); }), "worst 1.00"));
+  EXPECT_TRUE(
+      has(written([&](page& to) { add_summary(to, records); }), "the choice / best of the 2 measured: worst 1.00"));
 }
 
 TEST(Failures, NamesWrongAnswersAndErrorsButNotRefusals) {

@@ -45,7 +45,7 @@ class Bench(unittest.TestCase):
             self.assertGreater(b["real_time"], 0)
             self.assertGreaterEqual(b["real_time"], b["min"])
             self.assertEqual(b["iterations"], 2)
-            self.assertIn(b["bottleneck"], {"bandwidth", "latency", "gather", "imbalance"})
+            self.assertIn(b["bottleneck"], {"bandwidth", "latency", "gather", "imbalance", None})  # None: no probe could be made
             self.assertTrue(b["bottleneck_why"])
         names = [b["name"] for b in run["benchmarks"]]
         self.assertEqual(len(names), len(set(names)))
@@ -58,29 +58,60 @@ class Bench(unittest.TestCase):
     def test_takes_a_matrix_after_a_list(self):
         run = self.run_of(*QUICK[1:], "--kernels", "csr.serial,sell", STENCIL, "gen:diagonal:n=9")
         self.assertEqual({b["matrix"] for b in run["benchmarks"]}, {STENCIL, "gen:diagonal:n=9"})
-        solve = self.run_of("solve", "--no-bandwidth", "--warm", "--repeat", 1, "--preconditioner", "jacobi,none",
+        solve = self.run_of("solve", "--no-bandwidth", "--repeat", 1, "--preconditioner", "jacobi,none",
                             "gen:stencil:n=9,values=spd")
         self.assertEqual({b["preconditioner"] for b in solve["benchmarks"]}, {"jacobi", "none"})
 
     def test_compares_with_an_earlier_run(self):
-        once = [STENCIL, "--no-bandwidth", "--warm", "--repeat", 1, "--kernels", "csr.serial"]  # one run has no standard deviation
-        self.bench(*once, "-o", self.file)
+        self.bench(*ONE, "-o", self.file)
         old = json.loads(self.file.read_text())
+        times = ("real_time", "lower_quartile", "upper_quartile")
         # What is allowed and a millionfold change keep the noise of the machine out of the answer.
         for factor, code in ((1e-6, 1), (1e6, 0)):
-            changed = [b | {"real_time": b["real_time"] * factor, "stddev": 0} for b in old["benchmarks"]]
+            changed = [b | {key: b[key] * factor for key in times} for b in old["benchmarks"]]
             self.file.write_text(json.dumps(old | {"benchmarks": changed}))
-            text = self.bench(*once, "--allow", 100, "--compare", self.file, code=code)
+            text = self.bench(*ONE, "--allow", 100, "--compare", self.file, code=code)
             self.assertEqual("REGRESSION" in text, code == 1)
+            self.assertIn(f"1 compared, {code} slower by more than 100% with quartiles that do not overlap", text)
+
+    def test_compares_what_two_runs_have_in_common_alone(self):
+        self.bench(*ONE, "-o", self.file)
+        old = json.loads(self.file.read_text())
+        old["context"] |= {"device": "abacus", "threads": 99}
+        self.file.write_text(json.dumps(old))
+        outcome = Outcome(BINARY, "bench", "--backend", "cpu", *QUICK, "--kernels", "csr.serial,coo", "--allow", 1000, "--compare", self.file)
+        self.assertIn("device: abacus, now ", outcome.stderr)
+        self.assertIn("threads: 99, now ", outcome.stderr)
+        self.assertRegex(outcome.stdout, r"coo/.* -  +~?\d\S* \ws +-  only in the new run")
+        new = self.file.with_name("new.json")
+        outcome = Outcome(BINARY, "bench", "--backend", "cpu", *QUICK, "--kernels", "coo", "--compare", self.file, "-o", new)
+        self.assertEqual(outcome.code, 3)
+        self.assertIn(f"--compare {self.file}: it has no benchmark in common with {new}", outcome.stderr)
+        self.assertTrue(json.loads(new.read_text())["benchmarks"], "what was measured is kept")
+
+    def test_leaves_records_that_are_not_there_to_our_own_words(self):
+        for arguments in ([*QUICK, "--compare", "nosuch.json"], ["--from", "nosuch.json", "--plot", "-"], ["--from", "/", "--plot", "-"]):
+            outcome = Outcome(BINARY, "bench", *arguments)
+            self.assertEqual((outcome.code, outcome.stdout), (3, ""))
+            self.assertRegex(outcome.stderr, r"^tulle: (nosuch.json: No such file|/: Is a directory)")
 
     def test_leaves_out_the_bandwidth_of_the_memory_and_shares_of_it(self):
         tables = self.bench(*ONE)
         self.assertNotIn("triad", tables)
         self.assertIn("launch", tables)
         run = self.run_of(*ONE)
-        self.assertEqual(set(run["context"]["bandwidth"].values()), {0})
+        self.assertEqual(set(run["context"]["bandwidth"].values()), {None})
         self.assertGreater(run["context"]["launch_us"], 0)
-        self.assertEqual([b["percent_of_bandwidth"] for b in run["benchmarks"]], [0])
+        self.assertEqual([b["percent_of_bandwidth"] for b in run["benchmarks"]], [None])
+
+    def test_says_of_nothing_that_was_not_measured_what_holds_it_back(self):
+        long = ["gen:stencil:n=60", *QUICK[1:], "--kernels", "csr.serial", "--no-diagnosis"]  # longer than ten launches
+        self.assertRegex(self.bench(*long), r" - +not measured")
+        run = self.run_of(*long, "-o", self.file)
+        self.assertEqual([(b["bottleneck"], b["bottleneck_why"]) for b in run["benchmarks"]], [(None, "not measured")])
+        for kind in ("roofline", "bars"):
+            self.assertIn("<svg", self.bench("--from", self.file, "--plot", "-", "--plot-kind", kind))
+        self.bench(*long, "--compare", self.file, "--allow", 1000)
 
     def test_writes_the_same_records_to_a_file_and_to_stdout(self):
         self.assertEqual(self.run_of(*ONE, "-o", self.file), json.loads(self.file.read_text()))
@@ -88,6 +119,20 @@ class Bench(unittest.TestCase):
         self.assertIn("csr.serial", tables)
         self.assertRaises(ValueError, json.loads, tables)  # the records went to the file
         self.assertEqual(len(json.loads(self.bench(*ONE, "-o", "-"))["benchmarks"]), 1)
+
+    def test_is_quiet_beside_records_on_stdout(self):
+        for quiet in ([], ["-q"]):
+            outcome = Outcome(BINARY, "bench", "--backend", "cpu", *ONE, "--json", *quiet)
+            self.assertEqual((outcome.code, "csr.serial" in outcome.stderr), (0, not quiet))
+            self.assertEqual(len(json.loads(outcome.stdout)["benchmarks"]), 1)
+
+    def test_writes_records_to_files_of_their_name(self):
+        for name, meant in (("run.txt", "run.json"), ("run.json.gz", "run.json"), ("run.svg", "run.json")):
+            outcome = Outcome(BINARY, "bench", *ONE, "-o", self.file.with_name(name))
+            self.assertEqual(outcome.code, 2)
+            self.assertIn(f"did you mean '{self.file.with_name(meant)}'?", outcome.stderr)
+        self.assertEqual(list(self.file.parent.iterdir()), [])
+        self.bench(*ONE, "-o", "/dev/null")
 
     def test_refuses_what_it_cannot_read_or_write(self):
         self.file.write_text("not json")
@@ -111,6 +156,35 @@ class Bench(unittest.TestCase):
             with self.subTest(arguments):
                 self.assertEqual(self.bench(*arguments, code=code), "")
 
+    def test_refuses_by_name_what_an_operation_does_not_have(self):
+        for operation, *options in (["spgemm", "--warm"], ["spgemm", "--effort", "none"], ["spgemm", "--no-diagnosis"], ["spgemm", "--order", "row"],
+                                    ["spgemm", "--rhs", "1"], ["spmm", "--errors"], ["solve", "--cold"], ["solve", "--tolerance", "0.1"]):
+            for words in ([operation, *options], [*options, operation]):
+                outcome = Outcome(BINARY, "bench", *words, "gen:stencil:n=4,values=spd", "--no-bandwidth")
+                self.assertEqual((outcome.code, outcome.stdout), (2, ""), words)
+                self.assertIn(f"bench {operation} does not have {options[0]}", outcome.stderr)
+
+    def test_refuses_kernels_that_are_none(self):
+        for kernels, said in (("", "a name is empty"), ("vendor", "no vendor kernel of y = A x on backend cpu")):
+            outcome = Outcome(BINARY, "bench", "--backend", "cpu", *QUICK, "--kernels", kernels)
+            self.assertEqual((outcome.code, outcome.stdout), (2, ""), kernels)
+            self.assertIn(said, outcome.stderr)
+        self.bench("spgemm", "gen:stencil:n=4", "--no-bandwidth", "--kernels", "vendor", code=2)
+        self.bench("--errors", "--kernels", "chosen", code=2)
+
+    def test_suggests_the_operation_that_was_meant(self):
+        for word, meant in (("spmw", "spmv"), ("sovle", "solve"), ("spgem", "spgemm")):
+            outcome = Outcome(BINARY, "bench", word, STENCIL)
+            self.assertEqual(outcome.code, 3)
+            self.assertIn(f"{word}: no such file; did you mean 'bench {meant}'?", outcome.stderr)
+        self.assertNotIn("did you mean", Outcome(BINARY, "bench", "nosuch.mtx").stderr)
+
+    def test_says_best_of_ours_where_all_were_measured(self):
+        few = [*QUICK, "--kernels", "chosen,csr.serial,coo"]
+        self.assertRegex(self.bench(*few), r"best of the \d measured")
+        self.assertNotIn("best of ours", self.bench(*few))
+        self.assertIn("the choice / best of ours", self.bench(*QUICK))
+
     def test_says_what_a_parameter_is_for(self):
         outcome = Outcome(BINARY, "bench", "--backend", "cpu", *QUICK, "--sweep", "block_size")
         self.assertIn("threads of a block", outcome.stderr)
@@ -125,6 +199,10 @@ class Bench(unittest.TestCase):
         self.assertNotIn("--rhs", self.bench("solve", "--help"))
         run = self.run_of("--json", *QUICK[1:], "spmm", STENCIL, "--kernels", "csr.balanced")
         self.assertEqual([(b["rhs"], b["matrix"]) for b in run["benchmarks"]], [(8, STENCIL)])
+        for words in (["spmm", "--rhs", 1], ["--rhs", 1, "spmm"]):
+            self.assertEqual([b["rhs"] for b in self.run_of(*words, *QUICK, "--kernels", "csr.balanced")["benchmarks"]], [1])
+        self.assertRegex(self.bench("spmm", "--help"), r"--rhs N +Right-hand sides, multiplied at once \(default 8\)")
+        self.assertIn("iterates in f32", " ".join(self.bench("solve", "--help").split()))
 
     def test_says_that_other_processes_are_in_the_way(self):
         spin = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() + 1)]
@@ -234,7 +312,9 @@ class Bench(unittest.TestCase):
 
     def test_errors_grow_from_integers_to_doubles_to_singles(self):
         errors = collections.defaultdict(dict)
-        for e in self.run_of("--errors", "--no-bandwidth", "--kernels", "csr.serial")["errors"]:
+        tables = self.bench("--errors", "--no-bandwidth", "--kernels", "csr.serial", "-o", self.file)
+        self.assertRegex(tables, "csr.serial, row of .* f64 ratio .* f32 ratio\n")
+        for e in json.loads(self.file.read_text())["errors"]:
             self.assertLessEqual(e["error_ratio"], 1, e["name"])
             self.assertLessEqual(e["relative_error"], e["bound"], e["name"])
             errors[e["precision"]][e["length"]] = e["relative_error"]

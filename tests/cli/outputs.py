@@ -146,7 +146,7 @@ class Outputs(unittest.TestCase):
 
     def test_records_that_are_none_are_refused_in_our_words(self):
         for text in ("[1, 2]", '{"benchmarks": [{"name": 3}]}', '{"benchmarks": [{"name": "a", "real_time": "x"}]}',
-                     '{"benchmarks": [{"name": "a", "real_time": 1, "stddev": "x"}]}', '{"benchmarks": [7]}'):
+                     '{"benchmarks": [{"name": "a", "real_time": 1, "lower_quartile": "x"}]}', '{"benchmarks": [7]}'):
             (self.folder / "old.json").write_text(text)
             code, out, err = self.run_it("bench gen:diagonal:n=4 --backend cpu --compare old.json")
             self.assertEqual((code, out), (3, b""), "before anything is measured")

@@ -26,6 +26,7 @@ TEST(Axis, TicksAreAtRoundNumbers) {
   EXPECT_EQ(labels(linear_axis("", -0.5, 0.5, 8, 1)), words{"0"});
   EXPECT_EQ(labels(linear_axis("", 0, 62451, 4)), (words{"0", "20k", "40k", "60k"}));
   EXPECT_EQ(labels(linear_axis("", 0, 2'147'483'646, 3)), (words{"0", "1000M", "2000M"}));
+  EXPECT_EQ(labels(linear_axis("", 0, 2100, 3)), (words{"0", "1,000", "2,000"}));
   EXPECT_EQ(labels(linear_axis("", 0, 0.3, 3)), (words{"0", "0.1", "0.2", "0.3"}));
 }
 
@@ -46,6 +47,7 @@ TEST(Axis, LogarithmsReachPastTheValues) {
   EXPECT_DOUBLE_EQ(a.share(2e-9), 0);
   EXPECT_NEAR(a.share(1e-4), 0.5, 1e-12);
   EXPECT_EQ(labels(logarithmic_axis("", 12, 40, 10)), (words{"10", "20", "50"}));
+  EXPECT_EQ(labels(logarithmic_axis("", 500, 10'000, 10)), (words{"500", "1,000", "2,000", "5,000", "10,000"}));
   for (const double v : {1.0, 1e-300, 2.0, 1e300}) {
     const axis one = logarithmic_axis("", v, v, 10);
     EXPECT_LT(one.low, one.high) << v;

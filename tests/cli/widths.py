@@ -27,7 +27,7 @@ COMMANDS = ["generate --list", f"info {MESH}", "info gen:fem:n=4,dof=3 --gather 
 FITS = ["doctor --threads 1", QUICK.format("spmv --no-diagnosis"), QUICK.format("spmv --precision-study --warm"), QUICK.format("solve")]  # and varies from machine to machine
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 MASKS = [(r"(?<![\w.,=:-])~?-?\d[\d,.]*(?:e[-+]?\d+)?(?: (?:[num]?s|[kMGT]?B(?:/s)?)\b)?", "#"), (r"# - #|#%", "#"),
-         (r"# +(bandwidth|latency|gather|imbalance)\b.*", "#  ?"), (r"\[threads=[^]]*\]", "[?]"), (r"(on cpu  +).*", r"\1?"),
+         (r"# +(bandwidth|latency|gather|imbalance)\b.*", "#  ?"), (r"# +-(?: +(?:bandwidth )?not measured.*)?$", "#  ?"), (r"\[threads=[^]]*\]", "[?]"), (r"(on cpu  +).*", r"\1?"),
          (r"^(.*): (read|launch) #.*", "?"), (r"(was not measured: ).*", r"\1?"), (r"(SpMV +).*(, medians)", r"\1?\2"), (r"(gain +#x, ).*", r"\1?"),
          (r"(preconditioner jacobi; ).*", r"\1?"), (r"REGRESSION", ""), (r", # slower by more than", ", ? slower by more than"),
          (r"[* ] (\S+, warm  )", r"  \1"), (r"  ~ other processes.*", ""), (r": out of caches", ""),
