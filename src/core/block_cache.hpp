@@ -49,6 +49,15 @@ class block_cache {
     kept_ += given.bytes;
   }
 
+  /// Calls release(block) for all. Whether there were any.
+  template <class Release>
+  bool clear(const Release& release) noexcept {
+    const std::unique_lock hold(lock_, std::try_to_lock);
+    if (!hold || count_ == 0) return false;
+    while (count_ > 0) release(remove(count_ - 1));
+    return true;
+  }
+
  private:
   block remove(std::size_t i) noexcept {
     const block found = blocks_[i];

@@ -1,4 +1,3 @@
-#include <atomic>
 #include <tulle/core/interruption.hpp>
 #include <utility>
 
@@ -12,18 +11,12 @@ struct interruption::state {
   std::function<void()> look;
   std::chrono::milliseconds pause;
   clock::time_point last = clock::now();
-  std::atomic<bool> over = false;
 
   void look_if_due(bool at_once = false) {
     const auto now = clock::now();
     if (!at_once && now - last < pause) return;
     last = now;
-    try {
-      look();
-    } catch (...) {
-      over = true;
-      throw;
-    }
+    look();
   }
 };
 
@@ -45,8 +38,15 @@ void look_for_interruption(bool at_once) {
 interruption_point::interruption_point() : state_(current) {}
 
 bool interruption_point::ask() const {
-  if (current == state_) state_->look_if_due();
-  return state_->over.load(std::memory_order_relaxed);
+  if (over_.load(std::memory_order_relaxed)) return true;
+  if (current != state_) return false;
+  try {
+    state_->look_if_due();
+  } catch (...) {
+    over_ = true;
+    throw;
+  }
+  return false;
 }
 
 }  // namespace tulle

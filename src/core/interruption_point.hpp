@@ -1,6 +1,7 @@
 // Where long work may end, for the sake of tulle/core/interruption.hpp. Costs a load where nobody asked for it.
 #pragma once
 
+#include <atomic>
 #include <tulle/core/interruption.hpp>
 
 namespace tulle {
@@ -20,6 +21,7 @@ class interruption_point {
   [[nodiscard]] bool ask() const;
 
   interruption::state* state_;
+  mutable std::atomic<bool> over_ = false;  // of this region: the next one begins anew
 };
 
 }  // namespace tulle

@@ -59,7 +59,8 @@ void parallel_chunks(int threads, I n, std::int64_t chunk, const F& f) {
   const interruption_point end_early;
   for_each_part(static_cast<int>(std::clamp<std::int64_t>(chunks, 1, threads)), [&](int part) {
     f(part, [&](auto&& each) {
-      for (std::int64_t begin; (begin = taken.fetch_add(chunk, std::memory_order_relaxed)) < all && !end_early.is_over();) {
+      // What is taken is done, also where the rest is not: another part may wait for it.
+      for (std::int64_t begin; !end_early.is_over() && (begin = taken.fetch_add(chunk, std::memory_order_relaxed)) < all;) {
         const I end = static_cast<I>(std::min(begin + chunk, all));
         for (auto i = static_cast<I>(begin); i < end; ++i) each(i);
       }

@@ -76,8 +76,8 @@ matrix_ref operand::as_source(const matrix_ref& a) const {
 
 void operand::to_csr() {
   if (!in_blocks(source_.format)) return;
-  converts_blocks_ = true;
   ref_ = source_ = tulle::to_csr(ctx_, source_);
+  converts_blocks_ = true;
 }
 
 void operand::validate() const {

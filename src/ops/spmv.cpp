@@ -191,11 +191,11 @@ void any_spmv_plan::impl::count() {
 }
 
 void any_spmv_plan::impl::build(const spmv_kernel& k, const std::string& why) {
-  op.reset();
-  many.reset();
-  op = k.make(ctx, source.ref(), stats, options);
-  if (order) order->make_room(*op, stats.mean, k.has.dots || k.has.jacobi);
+  auto made = k.make(ctx, source.ref(), stats, options);  // beside what there is, which stays where this fails
+  if (order) order->make_room(*made, stats.mean, k.has.dots || k.has.jacobi);
   ctx.synchronize();  // apply may come on another stream
+  many.reset();
+  op = std::move(made);
   kernel = &k;
   reason = why;
 }
@@ -359,23 +359,43 @@ void any_spmv_plan::update_values() {
   read_values({a.types.value, a.values, impl_->source.value_count(), a.space});
 }
 
+/// Has the CSR of A, or of A^T, made for kernels that read it, beside what the present kernel reads, which stays where this
+/// fails; but a matrix in another order is transposed where it is.
+void any_spmv_plan::impl::read_csr_instead() {
+  std::optional<detail::operand> before;
+  if (!order) before = std::exchange(source, detail::operand(ctx, "A", source.lent()));
+  const csr_stats known = stats;
+  const bool knew = analysed, anew = reads_transpose || kernel->takes_bsr;
+  try {
+    source.to_csr();
+    if (reads_transpose) {
+      source.transpose();
+      source.refresh();
+    }
+    const std::string text = why();
+    analyse();
+    if (anew) {
+      build_without_set_up(text);
+    } else {
+      build(*kernel, text);
+    }
+    reads_transpose = false;
+  } catch (...) {
+    if (before) source = std::move(*before);
+    stats = known;
+    analysed = knew;
+    throw;
+  }
+}
+
 void any_spmv_plan::autotune() {
   const auto begin = std::chrono::steady_clock::now();
   impl& p = *impl_;
-  if (p.stays_blocks()) p.source.to_csr();
-  if (p.reads_transpose) {
-    p.source.transpose();
-    p.source.refresh();
-  }
-  if (!p.analysed) {
-    const std::string why = p.why();
+  if (p.stays_blocks() || p.reads_transpose) {
+    p.read_csr_instead();
+  } else if (!p.analysed) {
     p.analyse();
-    if (p.reads_transpose || p.kernel->takes_bsr) {
-      p.build_without_set_up(why);
-    } else {
-      p.build(*p.kernel, why);
-    }
-    p.reads_transpose = false;
+    p.build(*p.kernel, p.why());
   }
   p.named = false;
   p.tune(std::numeric_limits<double>::infinity());

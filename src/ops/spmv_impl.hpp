@@ -35,6 +35,7 @@ struct any_spmv_plan::impl {
   void reorder(bool transposes);
   void build(const spmv_kernel& k, const std::string& why);
   void build_without_set_up(const std::string& why);
+  void read_csr_instead();
   void prepare_many();
   /// What takes several right-hand sides, told how many or 0; null where it has no such types.
   [[nodiscard]] const spmv_kernel* for_columns(index_t columns) const {

@@ -61,5 +61,18 @@ TEST(BlockCache, KeepsABoundedNumberOfBytes) {
   EXPECT_EQ(left, 128);
 }
 
+TEST(BlockCache, GivesAllBackWhenAsked) {
+  block_cache cache;
+  char memory[2] = {};
+  int released = 0;
+  const auto count = [&](const block_cache::block&) { ++released; };
+  EXPECT_FALSE(cache.clear(count));
+  cache.give({memory, mib}, count);
+  cache.give({memory + 1, 2 * mib}, count);
+  EXPECT_TRUE(cache.clear(count));
+  EXPECT_EQ(released, 2);
+  EXPECT_EQ(cache.take(mib), nullptr);
+}
+
 }  // namespace
 }  // namespace tulle::test

@@ -8,6 +8,7 @@
 #include <thread>
 #include <tulle/tulle.hpp>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/interruption_point.hpp"
@@ -147,6 +148,75 @@ TEST(interruption, a_plan_keeps_its_kernel_when_autotuning_ends) {
   plan.apply(1.0, x, 0.0, y);
   spmv_plan<double>(ctx, a, {.kernel = before}).apply(1.0, x, 0.0, again);
   EXPECT_EQ(y, again);
+}
+
+/// What an interruption ended is one call: the next one under it is whole.
+TEST(interruption, the_next_call_is_whole) {
+  const context ctx = context::cpu(2);
+  const csr<double> a = generate<double>(ctx, "gen:uniform:n=3000,degree=20");
+  const auto expected = contents(spgemm(ctx, a, a));
+  const interruption end(
+      [ended = false]() mutable {
+        if (!std::exchange(ended, true)) throw enough();
+      },
+      milliseconds(0));
+  EXPECT_THROW(static_cast<void>(spgemm(ctx, a, a)), enough);
+  EXPECT_EQ(contents(spgemm(ctx, a, a)), expected);
+}
+
+/// Threads wait for each other's counts: none may leave without having said its own.
+TEST(interruption, a_listing_ends_wherever_it_is) {
+  std::string text = "%%MatrixMarket matrix coordinate real general\n1000 1000 300000\n";
+  for (int i = 0; i < 300000; ++i) text += std::to_string(i % 1000 + 1) + ' ' + std::to_string(i * 7 % 1000 + 1) + " 1.5\n";
+  for (int at = 1; at < 12; ++at) {
+    const interruption end(
+        [at, asked = 0]() mutable {
+          if (++asked < at) return;
+          std::this_thread::sleep_for(milliseconds(2));  // others go on
+          throw enough();
+        },
+        milliseconds(0));
+    matrix_market_options options;
+    options.threads = 4;
+    try {
+      static_cast<void>(parse_matrix_market_entries<double>(text, "a.mtx", options));
+    } catch (const enough&) {
+    }
+  }
+}
+
+/// Plans that read A where it is, in blocks or to be transposed, are as before when autotuning ends, wherever that is.
+TEST(interruption, a_plan_that_has_no_csr_of_its_own_stays_whole) {
+  const temporary_directory cache;
+  const environment_variable cache_directory{"TULLE_CACHE_DIR", cache.path()};
+  const context ctx = context::cpu(2);
+  const csr<double> a = generate<double>(ctx, "gen:fem:n=6,dof=3,values=integer");
+  const bsr<double> blocks = to_bsr(ctx, a.view(), 3);
+  const std::vector<double> x(static_cast<std::size_t>(a.rows), 1.0);
+  std::vector<double> expected(x.size()), y(x.size());
+  for (const bool transpose : {true, false}) {
+    spmv_options options;
+    options.effort = spmv_effort::none;
+    options.transpose = transpose;
+    const matrix_ref matrix = transpose ? matrix_ref(a) : matrix_ref(blocks);
+    any_spmv_plan(ctx, matrix, options).apply(1.0, x, 0.0, expected);
+    bool ended = true;
+    for (int at = 1; ended && at < 100; at += at > 10 ? at : 1) {
+      any_spmv_plan plan(ctx, matrix, options);
+      try {
+        const interruption end(ending_at(at), milliseconds(0));
+        plan.autotune();
+        ended = false;
+      } catch (const enough&) {
+      }
+      plan.update_values();
+      plan.apply(1.0, x, 0.0, y);
+      ASSERT_EQ(y, expected) << plan.kernel() << ", ended at look " << at;
+      plan.autotune();
+      plan.apply(1.0, x, 0.0, y);
+      ASSERT_EQ(y, expected) << plan.kernel() << ", autotuned again after an end at look " << at;
+    }
+  }
 }
 
 }  // namespace

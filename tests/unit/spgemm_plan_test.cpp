@@ -1,5 +1,7 @@
 // Plans of C = M o (alpha A B) + beta D on either backend: operands from either side in every state, and new values.
 #include <limits>
+#include <numeric>
+#include <vector>
 
 #include "support/backends.hpp"
 #include "support/random.hpp"
@@ -149,6 +151,25 @@ TEST_P(SpgemmPlan, EmptyShapes) {
     spgemm_plan<double> plan(ctx(), l.view(), r.view(), {}, {.mask = mask.view(), .d = d.view()});
     expect_product<double>({l.view(), r.view(), mask.view(), d.view(), 1, 2}, ctx(), plan.multiply(1, 2));
   }
+}
+
+/// A row of the mask may be dense, and C's row under it sparse over more columns than a window has.
+TEST(masked_product, numeric_where_the_mask_is_dense_and_the_row_is_not) {
+  const context ctx = context::cpu(1);
+  constexpr index_t wide = 1 << 20;
+  const std::vector<std::int32_t> of_a{0, 2}, of_b{0, 1, 2}, of_mask{0, wide};
+  const std::vector<index_t> in_a{0, 1}, in_b{0, wide - 1};
+  std::vector<index_t> in_mask(wide);
+  std::iota(in_mask.begin(), in_mask.end(), 0);
+  const std::vector<double> a{1, 2}, b{3, 4}, mask(wide, 1.0);
+  spgemm_terms terms;
+  terms.mask = matrix_ref(csr_view<double, std::int32_t>{1, wide, wide, of_mask.data(), in_mask.data(), mask.data()});
+  any_spgemm_plan plan(ctx, csr_view<double, std::int32_t>{1, 2, 2, of_a.data(), in_a.data(), a.data()},
+                       csr_view<double, std::int32_t>{2, wide, 2, of_b.data(), in_b.data(), b.data()}, {}, terms);
+  const matrix_ref c = plan.multiply();
+  plan.numeric(c, 2.0);
+  const auto* const values = static_cast<const double*>(c.values);
+  EXPECT_EQ(std::vector(values, values + c.nnz), (std::vector<double>{6, 16}));
 }
 
 }  // namespace

@@ -36,7 +36,8 @@ template <class N, int B>
       for (index_t i = 0; i < height; ++i) {
         N& total = B > 0 ? sum[B > 0 ? i : 0] : to[i * y_stride];
         N mine = total;
-        for (index_t j = 0; j < width; ++j) mine = multiply_add(mine, block[i * width + j], from[j * x_stride]);
+        const N* const row = block + std::int64_t{i} * width;
+        for (index_t j = 0; j < width; ++j) mine = multiply_add(mine, row[j], from[j * x_stride]);
         total = mine;
       }
     }

@@ -26,9 +26,10 @@ template <int B, class N>
   const index_t rows = B > 0 ? B : height, terms = B > 0 ? B : inner, columns = B > 0 ? B : width;
   for (index_t i = 0; i < rows; ++i) {
     for (index_t k = 0; k < terms; ++k) {
-      const N factor = a[i * terms + k];
-      for (index_t j = 0; j < columns; ++j)
-        c[i * columns + j] = multiply_add(c[i * columns + j], factor, b[k * columns + j]);
+      const N factor = a[std::int64_t{i} * terms + k];
+      const N* const from = b + std::int64_t{k} * columns;
+      N* const to = c + std::int64_t{i} * columns;
+      for (index_t j = 0; j < columns; ++j) to[j] = multiply_add(to[j], factor, from[j]);
     }
   }
 }

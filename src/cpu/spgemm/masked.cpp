@@ -111,14 +111,22 @@ class masked final : public spgemm_operator {
     return span > widest_window && m.size < span / sparse_span ? m.size : 0;
   }
 
+  /// The most that `numeric` puts there: C's row, a part of the mask's, may be sparse where that is not.
+  static std::int64_t hashed_of_product(row_pattern m, std::int64_t products) {
+    if (m.size == 0) return 0;
+    const std::int64_t span = span_of_row(m).size();
+    return span > widest_window ? std::min({m.size, products, span / sparse_span}) : 0;
+  }
+
   /// The work of row i in offsets_[i + 1]. Returns the most places in a table.
   std::int64_t measure() {
     const csr_view<T, O>& a = product_.a;
     std::int64_t* work = offsets_.data();
     const auto measure_row = [&](index_t i, std::int64_t& hashed) {
       const row_pattern m = mask_row(i);
-      work[i + 1] = m.size == 0 ? 1 : product_.products(i) + 2 * (a.rowptr[i + 1] - a.rowptr[i]) + 2 * m.size;
-      hashed = std::max(hashed, hashed_entries(m));
+      const std::int64_t products = m.size == 0 ? 0 : product_.products(i);
+      work[i + 1] = m.size == 0 ? 1 : products + 2 * (a.rowptr[i + 1] - a.rowptr[i]) + 2 * m.size;
+      hashed = std::max({hashed, hashed_entries(m), hashed_of_product(m, products)});
     };
     return parallel_reduce(row_schedule::threads_for(ctx_.threads(), a), a.rows, 1024, std::int64_t{0}, measure_row,
                            [](std::int64_t& all, std::int64_t mine) { all = std::max(all, mine); });
