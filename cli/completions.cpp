@@ -113,7 +113,9 @@ void add_completions(CLI::App& app, int& result) {
   const auto s = std::make_shared<settings>();
   CLI::App& command = declare_command(app, result, "completions", "A script for a shell to complete all this by",
                                       "They are part of an installation. For bash, without one:\n"
-                                      "Example: source <(tulle completions bash)",
+                                      "Examples: source <(tulle completions bash)\n"
+                                      "          tulle completions zsh > ~/.zfunc/_tulle\n"
+                                      "          tulle completions fish > ~/.config/fish/completions/tulle.fish",
                                       [&app, s] { return run(app, *s); });
   only(command.add_option("shell", s->shell, "The shell"), {"bash", "zsh", "fish"})->required();
   add_file(command, "-o,--output", s->output, "File to write; - is stdout")->capture_default_str();

@@ -57,6 +57,10 @@ constexpr const char* main_function = R"(_tulle() {
   (( ${#words[@]} > 1 )) || return 0
   current=${words[-1]} previous=${words[-2]}
   for (( i = 1; i < ${#words[@]} - 1; ++i )); do  # bench, then bench spmv
+    if [[ ${words[i]} == -- ]]; then  # what follows is a file, whatever it begins with
+      _tulle_files
+      return 0
+    fi
     word=${command:+$command }${words[i]}
     if _tulle_is_command "$word"; then command=$word; fi
   done
@@ -65,7 +69,9 @@ constexpr const char* main_function = R"(_tulle() {
     previous=${current%%=*} attached=$previous= current=${current#*=}
   fi
   if [[ -z $command ]]; then
-    if [[ $current == -* ]]; then _tulle_words OPTIONS; else _tulle_words COMMANDS; fi
+    if [[ $previous == -* ]] && _tulle_value '' "$previous"; then
+      :
+    elif [[ $current == -* ]]; then _tulle_words OPTIONS; else _tulle_words COMMANDS; fi
   elif ! { [[ $previous == -* ]] && _tulle_value "$command" "$previous"; }; then
     if [[ $current == -* ]]; then
       _tulle_options "$command"
@@ -105,21 +111,27 @@ std::string names_of(const command_description& command) {
   return quoted_word(spaced(names));
 }
 
+/// The line of an option in _tulle_value; nothing of a flag.
+std::string values_of(const command_description& command, const std::string& path, const option_description& o) {
+  if (o.is_flag()) return {};
+  std::vector<std::string> patterns;
+  for (const std::string& name : o.names) patterns.push_back(quoted_word(path + ' ' + name));
+  return fmt::format("    {}) {} ;;\n", fmt::join(patterns, " | "), offer(completion_of(command, o)));
+}
+
 }  // namespace
 
 std::string bash_completions(const command_description& tulle) {
   std::vector<std::string> paths;
   std::string options, values, arguments;
   const std::vector<std::string> commands = words_of(commands_of(tulle));
+  for (const option_description& o : options_of(tulle)) values += values_of(tulle, "", o);
   for (const command_description& c : all_below(tulle)) {
     const std::string path = quoted_word(c.path());
     paths.push_back(path);
     options += fmt::format("    {}) _tulle_words {} ;;\n", path, names_of(c));
     for (const option_description& o : options_of(c)) {
-      if (o.is_flag()) continue;
-      std::vector<std::string> patterns;
-      for (const std::string& name : o.names) patterns.push_back(quoted_word(c.path() + ' ' + name));
-      values += fmt::format("    {}) {} ;;\n", fmt::join(patterns, " | "), offer(completion_of(c, o)));
+      values += values_of(c, c.path(), o);
     }
     const std::vector<std::string> words = c.word() == "help" ? commands : words_of(commands_of(c));
     std::vector<std::string> offers;

@@ -20,8 +20,8 @@ int run(const settings& s) {
   check_outputs(false, {{"--output", s.output, true}});
   const named_matrix a = load(s.input, s.run);
   if (a.info.bytes > 0) {
-    note(fmt::format("read {} nonzeros, {} of text at {:.0f} MB/s", a.matrix.nnz,
-                     human_bytes(static_cast<double>(a.info.bytes)), read_rate(a.info)));
+    note(fmt::format("read {}, {} of text at {}", counted(a.matrix.nnz, "nonzero"),
+                     human_bytes(static_cast<double>(a.info.bytes)), human_rate(1e6 * read_rate(a.info))));
   }
   write_matrix(s.output, a.matrix, s.symmetric, a.info.field);
   return ok;
@@ -32,7 +32,9 @@ int run(const settings& s) {
 void add_convert(CLI::App& app, int& result) {
   auto [command, s] = add_command(app, result, "convert", "Read a matrix and write it as Matrix Market",
                                   "The name says how FILE is compressed: .mtx, .mtx.gz, .mtx.xz or .mtx.zst.\n"
-                                  "Example: tulle convert cant.mtx.gz -o cant.mtx.zst --symmetric",
+                                  "Examples: tulle convert cant.mtx.gz -o cant.mtx.zst --symmetric\n"
+                                  "          tulle convert - -o a.mtx.gz < a.mtx\n"
+                                  "          tulle convert a.mtx -o - --precision f32 | head",
                                   run);
   add_matrix(command, "matrix", s.input)->required();
   add_file(command, "-o,--output", s.output, output_help)->required();

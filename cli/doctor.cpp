@@ -178,6 +178,7 @@ void print_text(const doctor_result& r) {
 }
 
 int run(const run_options& o) {
+  check_device_option(o);
   doctor_result r;
   const bench::load_watch load;
   r.cpu = bench::measure_machine(context::cpu(o.threads));
@@ -199,9 +200,12 @@ int run(const run_options& o) {
 }  // namespace
 
 void add_doctor(CLI::App& app, int& result) {
-  auto [command, o] =
-      add_command(app, result, "doctor", "What this machine reaches, and what is missing",
-                  "Takes a few seconds: bandwidths are measured, not looked up.\nExample: tulle doctor", run);
+  auto [command, o] = add_command(app, result, "doctor", "What this machine reaches, and what is missing",
+                                  "Takes a few seconds: bandwidths are measured, not looked up.\n"
+                                  "Examples: tulle doctor\n"
+                                  "          tulle doctor --backend cpu\n"
+                                  "          tulle doctor --json",
+                                  run);
   add_backend_options(command, o);
   add_json_option(command, o);
 }

@@ -29,7 +29,8 @@ void print_text(const generator_list& list) {
     to.line(fmt::format("{:<{}}{}", g.name, name_columns, g.summary), look::plain, name_columns);
     to.line(std::string(name_columns, ' ') + std::string(g.parameters), look::plain, 0);
   }
-  to.line().line("Every one takes values=random|spd|integer and seed=1.");
+  to.line().line("Every one takes values=random|integer and seed=1.");
+  to.line(fmt::format("values=spd makes a symmetric positive definite matrix, of {}.", takers_of_spd));
   to.print(stdout);
 }
 
@@ -43,6 +44,9 @@ json to_json(const generator_list& list) {
 
 int run(const settings& s) {
   if (s.list) {
+    if (!s.spec.empty() || !s.output.empty()) {
+      throw error(status::invalid_argument, "--list goes with neither GENERATOR nor -o: it prints what there is");
+    }
     print(generator_list{generators()}, s.run.json);
     return ok;
   }
@@ -59,7 +63,10 @@ int run(const settings& s) {
 
 void add_generate(CLI::App& app, int& result) {
   auto [command, s] = add_command(app, result, "generate", "Write a matrix made from a formula",
-                                  "Example: tulle generate stencil:points=7,n=50 -o poisson.mtx.gz", run);
+                                  "Examples: tulle generate stencil:points=7,n=50 -o poisson.mtx.gz\n"
+                                  "          tulle generate rmat:scale=12,seed=7 -o graph.mtx\n"
+                                  "          tulle generate --list",
+                                  run);
   command.add_option("generator", s.spec, "NAME:key=value,... with or without gen: in front")->type_name("GENERATOR");
   add_file(command, "-o,--output", s.output, output_help);
   command.add_flag("--symmetric", s.symmetric, "Write the lower triangle alone; A must be symmetric");

@@ -12,8 +12,9 @@ namespace tulle::cli {
 
 void add_help(CLI::App& app, int& result) {
   const auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App& command =
-      declare_command(app, result, "help", "What a command does and takes", "Example: tulle help solve", [&app, words] {
+  CLI::App& command = declare_command(
+      app, result, "help", "What a command does and takes",
+      "Examples: tulle help\n          tulle help solve\n          tulle help bench spmv", [&app, words] {
         const CLI::App* named = &app;
         for (const std::string& word : *words) {
           const auto below = named->get_subcommands([&](const CLI::App* c) { return c->get_name() == word; });

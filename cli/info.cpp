@@ -93,7 +93,7 @@ void print_text(const info_result& r) {
     to.fact(fmt::format("on {}", backend), fmt::format("{}: {}", chosen.kernel, chosen.reason));
   }
   if (r.file) {
-    to.fact("reading", fmt::format("{:.0f} MB/s: {} of text in {}", read_rate(*r.file),
+    to.fact("reading", fmt::format("{}: {} of text in {}", human_rate(1e6 * read_rate(*r.file)),
                                    human_bytes(static_cast<double>(r.file->bytes)), human_time(1e6 * r.file->seconds)));
   }
   to.print(stdout);
@@ -165,6 +165,7 @@ int run(const settings& s) {
   if (s.gather) measure_gathers(s, a.matrix, r);
   if (s.run.json) r.hash = matrix_hash(a.matrix);
   if (!s.plot.empty()) plot_row_lengths(s, a, r.stats);
+  note_written(s.plot);
   if (!stdout_taken) print(r, s.run.json);
   return ok;
 }
@@ -173,12 +174,15 @@ int run(const settings& s) {
 
 void add_info(CLI::App& app, int& result) {
   auto [command, s] = add_command(app, result, "info", "What a matrix looks like, and which kernel suits it",
-                                  "Example: tulle info cant.mtx.gz --json", run);
+                                  "Examples: tulle info cant.mtx.gz\n"
+                                  "          tulle info gen:fem:n=10 --gather --method rcm\n"
+                                  "          tulle info cant.mtx.gz --json --plot rows.svg",
+                                  run);
   add_matrix(command, "matrix", s.matrix)->required();
   command.add_flag("--gather", s.gather, "Bandwidth, profile, and what of x lanes side by side read together");
   add_ordering(command, "--method", s.method, "With --gather: the same after this ordering");
   add_file(command, "--plot", s.plot, fmt::format("Draw how many rows have how many nonzeros: {}", plot::picture_help));
-  add_backend_options(command, s.run);
+  add_backend_options(command, s.run, "For which to choose: auto is the CPU, and the GPU if there is one");
   add_precision_option(command, s.run);
   add_strict_option(command, s.run);
   add_json_option(command, s.run);

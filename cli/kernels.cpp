@@ -14,6 +14,8 @@
 namespace tulle::cli {
 namespace {
 
+constexpr std::size_t type_columns = 12;
+
 struct settings {
   run_options run;
   std::string matrix;
@@ -25,6 +27,7 @@ struct kernel_line {
 };
 
 struct kernels_result {
+  std::string no_gpu = {};  // why none of the CUDA kernels that are listed for a matrix can run; empty: they can
   std::vector<kernel_line> lines;
 };
 
@@ -54,14 +57,22 @@ std::vector<std::string> types(const kernel_info& k) {
   return names;
 }
 
+char mark_of(kernel_role r) { return r == kernel_role::production ? ' ' : r == kernel_role::study ? '-' : 'v'; }
+
+/// Whether its values can be of a type.
+bool takes(const kernel_info& k, scalar_type type) {
+  return std::ranges::find(k.types, type, &operation_types::value) != k.types.end();
+}
+
 bool chosen_silently(const kernel_info& k) { return k.role == kernel_role::production; }
 
 json to_json(const kernels_result& r) {
   json kernels = json::array();
   for (const auto& [k, refusal] : r.lines) {
-    json& record = kernels.emplace_back(
-        object(field("name", k.name), field("operation", json_name(k.operation)), field("backend", name(k.backend)),
-               field("types", types(k)), field("summary", k.summary), field("chosen_silently", chosen_silently(k))));
+    json& record = kernels.emplace_back(object(field("name", k.name), field("operation", json_name(k.operation)),
+                                               field("backend", name(k.backend)), field("types", types(k)),
+                                               field("summary", k.summary), field("role", name(k.role)),
+                                               field("chosen_silently", chosen_silently(k))));
     if (refusal) record.update(object(field("supported", refusal->empty()), field("reason", *refusal)));
   }
   return object(field("kernels", kernels));
@@ -70,26 +81,34 @@ json to_json(const kernels_result& r) {
 void print_text(const kernels_result& r) {
   using enum kernel_operation;
   page to(stdout);
-  bool has_others = false;
+  bool has_study = false, has_vendor = false;
   for (const kernel_operation operation : {spmv, spmv_transposed, spgemm, sddmm, cg}) {
     table t({{.title = fmt::format("{}{}", name(operation), operation == spmv_transposed ? ", from the CSR of A" : ""),
               .left = true},
              {.title = "backend", .left = true},
-             {.title = "types", .drop = 1, .left = true},
+             {.title = "types", .left = true, .most = type_columns},
              {.title = "what it does", .wraps = true}});
     for (const auto& [k, refusal] : r.lines) {
       if (k.operation != operation) continue;
       std::string what(k.summary);
-      if (refusal && !refusal->empty()) what += fmt::format("; cannot take this matrix: {}", *refusal);
+      if (refusal && *refusal == r.no_gpu && !r.no_gpu.empty()) {
+        what += "; cannot run here";
+      } else if (refusal && !refusal->empty()) {
+        what += fmt::format("; cannot take this matrix: {}", *refusal);
+      }
       t.row({std::string(k.name), std::string(name(k.backend)), fmt::format("{}", fmt::join(types(k), " ")), what},
-            chosen_silently(k) ? ' ' : '-');
-      has_others |= !chosen_silently(k);
+            mark_of(k.role));
+      has_study |= k.role == kernel_role::study;
+      has_vendor |= k.role == kernel_role::vendor;
     }
     if (t.empty()) continue;
     if (!to.text().empty()) to.line();
     to.add(t);
   }
-  if (has_others) to.line().line("- is for comparison: used only when asked for by name");
+  if (has_study || has_vendor) to.line();
+  if (has_study) to.line("- study: for comparison, used only when asked for by name");
+  if (has_vendor) to.line("v vendor: a routine of a vendor's library, the same");
+  if (!r.no_gpu.empty()) to.line().line(fmt::format("No CUDA kernel can run here: {}", r.no_gpu));
   to.print(stdout);
 }
 
@@ -111,6 +130,7 @@ int run(const settings& s) {
     stats = statistics(a.matrix, s.run);
     type = a.matrix.types.value;
   }
+  check_device_option(s.run);
   kernels_result result;
   for (const backend_kind backend : {backend_kind::cpu, backend_kind::cuda}) {
     if (s.run.backend != "auto" && s.run.backend != name(backend)) continue;
@@ -118,10 +138,11 @@ int run(const settings& s) {
     if (all.empty() && s.run.backend == name(backend)) note("no cuda kernels: this tulle was built without CUDA");
     for (const kernel_info& k : all) {
       if (!stats) {
-        result.lines.push_back({k, {}});
+        if (!s.run.precision_given || takes(k, type_named(s.run.precision))) result.lines.push_back({k, {}});
       } else if (k.operation == kernel_operation::spmv || k.operation == kernel_operation::spmv_transposed) {
         // Those of C = A B take two matrices, and solvers ask for more than statistics.
         result.lines.push_back({k, refusal(s, k, *stats, type)});
+        if (backend == backend_kind::cuda && cuda_device_count() == 0) result.no_gpu = cuda_unavailable_reason();
       }
     }
   }
@@ -132,11 +153,14 @@ int run(const settings& s) {
 }  // namespace
 
 void add_kernels(CLI::App& app, int& result) {
-  auto [command, s] = add_command(
-      app, result, "kernels", "Every kernel there is; with a matrix, which of them take it",
-      "f32/f64 means f32 values under f64 vectors.\nExample: tulle kernels gen:arrow:n=1000 --backend cpu", run);
+  auto [command, s] = add_command(app, result, "kernels", "Every kernel there is; with a matrix, which of them take it",
+                                  "f32/f64 means f32 values under f64 vectors.\n"
+                                  "Examples: tulle kernels\n"
+                                  "          tulle kernels gen:arrow:n=1000 --backend cpu\n"
+                                  "          tulle kernels --precision c128 --json",
+                                  run);
   add_matrix(command, "matrix", s.matrix);
-  add_backend_options(command, s.run);
+  add_backend_options(command, s.run, "Whose kernels: auto is those of both");
   add_precision_option(command, s.run);
   add_json_option(command, s.run);
 }

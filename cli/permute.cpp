@@ -46,8 +46,14 @@ struct permute_result {
   std::optional<timed_plan> spmv_before = {}, spmv_after = {};
 
   [[nodiscard]] double gain() const { return spmv_before->time.median / spmv_after->time.median; }
-  /// Applications that repay the order; nothing where it gains nothing.
+  /// Whether the middle halves of the two series of times overlap: the medians then say nothing.
+  [[nodiscard]] bool within_spread() const {
+    const bench::sample_summary &a = spmv_before->time, &b = spmv_after->time;
+    return a.lower <= b.upper && b.lower <= a.upper;
+  }
+  /// Applications that repay the order; nothing where it gains nothing, or nothing that can be told from the spread.
   [[nodiscard]] std::optional<double> pays_after() const {
+    if (within_spread()) return std::nullopt;
     const double saved = spmv_before->time.median - spmv_after->time.median;
     return saved > 0 ? std::optional(1e3 * (order_ms + permute_ms) / saved) : std::nullopt;
   }
@@ -61,11 +67,14 @@ json to_json(const permute_result& r) {
                        field("after", cli::to_json(r.after))));
   if (!r.spmv_before) return record;
   const auto of = [](const timed_plan& p) {
-    return object(field("kernel", p.kernel), field("microseconds", p.time.median));
+    return object(field("kernel", p.kernel), field("microseconds", p.time.median), field("statistic", "median"),
+                  field("runs", p.time.count), field("lower_quartile", p.time.lower),
+                  field("upper_quartile", p.time.upper));
   };
   record["before"]["spmv"] = of(*r.spmv_before);
   record["after"]["spmv"] = of(*r.spmv_after);
-  record.update(object(field("gain", r.gain()), field("pays_after", nullable(r.pays_after()))));
+  record.update(object(field("gain", r.gain()), field("beyond_spread", !r.within_spread()),
+                       field("pays_after", nullable(r.pays_after()))));
   return record;
 }
 
@@ -82,9 +91,11 @@ void print_text(const permute_result& r) {
                                 of(*r.spmv_after), counted(r.spmv_before->time.count, "run"),
                                 bench::spread_cell(r.spmv_before->time), bench::spread_cell(r.spmv_after->time)));
     const std::optional<double> pays = r.pays_after();
-    const std::string repaid = pays
-                                   ? fmt::format("the order pays after {}", counted(std::llround(*pays), "application"))
-                                   : "which does not pay for the order";
+    const std::string repaid =
+        pays                ? fmt::format("the order pays after {}",
+                                          counted(std::max<std::int64_t>(std::llround(std::ceil(*pays)), 1), "application"))
+        : r.within_spread() ? "no difference beyond the spread"
+                            : "which does not pay for the order";
     to.fact("gain", fmt::format("{:.2f}x, {}", r.gain(), repaid));
   }
   to.print(stdout);
@@ -111,6 +122,7 @@ bool is_symmetric(const settings& s, const matrix_ref& a) {
 }
 
 int run(const settings& s) {
+  check_order_options(s.order);
   const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output, true}, {"--save-permutation", s.save}});
   check_permutation_name(s.save);
   const context ctx = make_context(s.run);
@@ -142,7 +154,9 @@ void add_permute(CLI::App& app, int& result) {
   auto [command, s] =
       add_command(app, result, "permute", "A matrix in another order, and what SpMV gains by it",
                   "Rows and columns move alike where A is square, but for the method length.\n"
-                  "Example: tulle permute gen:stencil:n=20 --method rcm -o b.mtx --save-permutation p.txt",
+                  "Examples: tulle permute gen:stencil:n=20 --method rcm -o b.mtx --save-permutation p.txt\n"
+                  "          tulle permute cant.mtx --permutation p.txt -o b.mtx\n"
+                  "          tulle permute cant.mtx --method nd --repeat 100 --json",
                   run);
   add_matrix(command, "matrix", s.matrix)->required();
   add_order_options(command, s.order);

@@ -60,6 +60,7 @@ struct solve_result {
   double solve_us = 0;
   std::optional<narrowing> stored = {};  // of A, where that is not what was given
   double true_residual = 0;              // then: of A as it was given
+  std::string failure = {};              // what the set-up found, where there was nothing to iterate with
   cg_result end;
 
   [[nodiscard]] std::string_view status_name() const { return name(static_cast<status>(end.code)); }
@@ -118,7 +119,7 @@ class solve_progress {
     if (first_ == 0) first_ = residual;
     const double way = std::log(first_ / residual) / std::log(first_ / target_);
     const double by_residual = std::isfinite(way) ? way : 0;
-    bar_.tell(fmt::format("{} iterations, residual {:.3e} of {:.3e}", iterations, residual, target_),
+    bar_.tell(fmt::format("{}, residual {:.3e} of {:.3e}", counted(iterations, "iteration"), residual, target_),
               std::max(by_residual, static_cast<double>(iterations) / std::max(most_, 1)));
   }
 
@@ -175,7 +176,7 @@ cg_result by_cg(const context& ctx, const settings& s, const matrix_ref& a, cons
   }
   options.progress = progress;
   auto begin = clock::now();
-  const cg_solver solver(ctx, a, options);
+  const cg_solver solver(ctx, a, options);  // throws INDEFINITE
   r.setup_us = microseconds_since(begin);
   r.explanation = solver.explain();
   begin = clock::now();
@@ -217,7 +218,7 @@ plot::residual_history history_of(const settings& s, const solve_result& r) {
   const std::string how = cg ? fmt::format("preconditioner {}", s.preconditioner) : fmt::format("omega {:g}", s.omega);
   return {.text = {fmt::format("Residual of {} on {}", r.method, r.matrix.name),
                    {fmt::format("{}, {}", plot::size_text(r.matrix.rows, r.matrix.cols, r.matrix.nnz), r.precision),
-                    fmt::format("{}, {} after {} iterations", how, r.status_name(), r.end.iterations)}},
+                    fmt::format("{}, {} after {}", how, r.status_name(), counted(r.end.iterations, "iteration"))}},
           .residuals = r.end.history,
           .stride = cg ? 1 : s.check_interval,
           .iterations = r.end.iterations,
@@ -225,12 +226,33 @@ plot::residual_history history_of(const settings& s, const solve_result& r) {
           .at_end = r.end.residual};
 }
 
+/// A preconditioner that could not be made: x is still 0.
+void not_begun(solve_result& r, const error& e, double rhs) {
+  r.failure = e.what();
+  r.explanation = fmt::format("none: {}", e.what());
+  r.end.code = static_cast<std::int32_t>(e.code());
+  r.end.residual = r.end.rhs = rhs;
+}
+
+std::string what_failed(const settings& s, const solve_result& r, const matrix_ref& a) {
+  std::string text = r.failure.empty()
+                         ? fmt::format("{} after {}: the residual is {:.3e}, {:.3e} was asked for", r.status_name(),
+                                       counted(r.end.iterations, "iteration"), r.end.residual, r.target)
+                         : fmt::format("{}: {}", r.status_name(), r.failure);
+  if (s.method != "cg") return text;
+  if (const auto at = first_asymmetry(a)) {
+    text += fmt::format("; A is not symmetric: a_ij and a_ji differ at row {}, column {}, counted from 0", at->row,
+                        at->col);
+  }
+  return text;
+}
+
 template <scalar T>
 int solve(const settings& s, bool stdout_taken) {
   const context ctx = make_context(s.run);
   require_kernel(ctx.backend(), s.method == "cg" ? kernel_operation::cg : kernel_operation::spmv, s.run.kernel);
   check_inputs(s.b.empty() ? std::vector{s.matrix} : std::vector{s.matrix, s.b});
-  const named_matrix loaded = load_real(s.matrix, s.run);
+  const named_matrix loaded = load_real(s.matrix, s.run, "solve");
   const index_t n = loaded.matrix.rows;
   const matrix_ref a = place(ctx, loaded.matrix, offsets_for(loaded.matrix.nnz));
   const std::vector<T> rhs =
@@ -244,43 +266,52 @@ int solve(const settings& s, bool stdout_taken) {
                  .method = s.method,
                  .explanation = {},
                  .end = {}};
-  {
-    r.target = std::max(s.rtol * norm2(rhs), s.atol);
+  r.target = std::max(s.rtol * norm2(rhs), s.atol);
+  try {
     solve_progress line(r.target, s.max_iterations);
     const auto progress = [&](int iterations, double residual) { line(iterations, residual); };
     r.end = s.method == "cg" ? by_cg<T>(ctx, s, a, b, x, progress, r) : by_jacobi<T>(ctx, s, a, b, x, progress, r);
+  } catch (const error& e) {
+    if (e.code() != status::indefinite) throw;
+    not_begun(r, e, norm2(rhs));
   }
   if (const narrowing of_a = narrowing_of_solver(s.run); of_a.is_asked_for()) {
     r.stored = of_a;
     r.true_residual = residual(ctx, a, rhs, x);
   }
   const std::vector<T> solution = to_vector(ctx, x);
-  if (!s.output.empty()) write_vector(s.output, host_span<const T>(solution));
-  if (!s.plot.empty()) plot::draw_residuals(s.plot, history_of(s, r));
+  const bool is_finite = r.end.code != static_cast<std::int32_t>(status::not_finite), begun = r.failure.empty();
+  const bool written = !s.output.empty() && is_finite && begun;
+  if (written) write_vector(s.output, host_span<const T>(solution));
+  if (!s.plot.empty() && begun) {
+    plot::draw_residuals(s.plot, history_of(s, r));
+    note_written(s.plot);
+  }
   if (!stdout_taken) print(r, s.run.json);
   if (r.end.converged()) return ok;
-  complain(fmt::format("{} after {} iterations: the residual is {:.3e}, {:.3e} was asked for", r.status_name(),
-                       r.end.iterations, r.end.residual, r.target));
+  complain(what_failed(s, r, loaded.matrix) + (s.output.empty() || written ? "" : "; x is not written"));
   return not_converged;
 }
 
-/// An option that would say nothing is an error.
-void refuse_idle(const std::vector<CLI::Option*>& options, const char* goes_with) {
-  for (const CLI::Option* o : options) {
-    if (o->count() > 0) {
-      throw error(status::invalid_argument, fmt::format("{} goes with {}", o->get_name(), goes_with));
-    }
-  }
+void check_bound(const char* option, double value) {
+  if (value >= 0 && std::isfinite(value)) return;
+  throw error(status::invalid_argument, fmt::format("{} {}: must be a number, 0 or above", option, value));
 }
 
 int run(const settings& s) {
   (void)narrowing_of_solver(s.run);  // before anything is read
   plot::check_picture("--plot", s.plot);
+  check_bound("--rtol", s.rtol);
+  check_bound("--atol", s.atol);
   if (s.method != "cg") refuse_idle(s.of_cg, "--method cg");
   if (!s.order.empty() && !s.permutation.empty()) {
     throw error(status::invalid_argument, "--order and --permutation exclude each other");
   }
   if (s.method != "jacobi") refuse_idle(s.of_jacobi, "--method jacobi");
+  if (s.method == "jacobi" && s.form == "plain" && !(s.order.empty() && s.permutation.empty())) {
+    throw error(status::invalid_argument,
+                fmt::format("{} goes with --form rows or symmetric", s.order.empty() ? "--permutation" : "--order"));
+  }
   if (s.preconditioner != "block_jacobi") refuse_idle(s.of_blocks, "--preconditioner block_jacobi");
   if (s.preconditioner != "chebyshev") refuse_idle(s.of_chebyshev, "--preconditioner chebyshev");
   const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output, true}, {"--plot", s.plot}});
@@ -294,7 +325,9 @@ void add_solve(CLI::App& app, int& result) {
       add_command(app, result, "solve", "A x = b by conjugate gradients or Jacobi's method",
                   "A must be symmetric positive definite (--method cg). What does not converge is exit code 4, with "
                   "the status: NOT_CONVERGED, INDEFINITE, BREAKDOWN or NOT_FINITE.\n"
-                  "Example: tulle solve gen:stencil:points=7,n=50,values=spd --preconditioner jacobi -o x.mtx",
+                  "Examples: tulle solve a.mtx b.mtx -o x.mtx\n"
+                  "          tulle solve gen:stencil:points=7,n=50,values=spd --rtol 1e-10 --plot residual.svg\n"
+                  "          tulle solve gen:fem:n=10,values=spd --preconditioner block_jacobi",
                   run);
   add_matrix(command, "matrix", s.matrix)->required();
   add_matrix(command, "b", s.b, "Right-hand side, Matrix Market n x 1; random in [-1, 1) otherwise");

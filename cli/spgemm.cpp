@@ -28,6 +28,7 @@ struct settings {
   double alpha = 1;
   double beta = 1;
   index_t tile_size = 0;
+  CLI::Option* of_kernel0 = nullptr;  // --tile-size
   int repeat = 5;
   bool transpose_a = false;
   bool transpose_b = false;
@@ -55,10 +56,13 @@ json to_json(const spgemm_result& r) {
       field("precision", r.precision), field("transpose_a", r.options.transpose_a),
       field("transpose_b", r.options.transpose_b), field("mask", nullable(r.mask)), field("add", nullable(r.add)),
       field("kernel", whole.kernel), field("reason", r.measured.reason), field("backend", r.backend),
-      field("microseconds", whole.time.median),
-      field("numeric_us", numeric.count == 0 ? json(nullptr) : json(numeric.median)), field("gflops", whole.gflops()),
-      field("memory_limit", r.options.memory_limit), field("peak_bytes", whole.peak_bytes),
-      field("workspace_bytes", whole.workspace_bytes), field("hash", r.hash));
+      field("microseconds", whole.time.median), field("statistic", "median"), field("runs", whole.time.count),
+      field("lower_quartile", whole.time.lower), field("upper_quartile", whole.time.upper),
+      field("numeric_us", numeric.count == 0 ? json(nullptr) : json(numeric.median)),
+      field("numeric_lower_quartile", numeric.count == 0 ? json(nullptr) : json(numeric.lower)),
+      field("numeric_upper_quartile", numeric.count == 0 ? json(nullptr) : json(numeric.upper)),
+      field("gflops", whole.gflops()), field("memory_limit", r.options.memory_limit),
+      field("peak_bytes", whole.peak_bytes), field("workspace_bytes", whole.workspace_bytes), field("hash", r.hash));
   if (r.verdict) {
     record.update(object(field("error_ratio", number(r.verdict->error_ratio)),
                          field("checked_rows", r.verdict->checked_rows), field("verified", r.verdict->ok()),
@@ -159,6 +163,7 @@ spgemm_verdict verify(const problem& p, const settings& s, const matrix_ref& c) 
 
 int run(const settings& s) {
   const bool stdout_taken = check_outputs(s.run.json, {{"--output", s.output, true}});
+  if (s.run.kernel != "kernel0") refuse_idle({s.of_kernel0}, "--kernel kernel0");
   spgemm_result r;
   r.options = options_of(s);  // first: a wrong size costs no reading of files
   const context ctx = make_context(s.run);
@@ -192,9 +197,11 @@ int run(const settings& s) {
 }  // namespace
 
 void add_spgemm(CLI::App& app, int& result) {
-  auto [command, s] =
-      add_command(app, result, "spgemm", "C = A B, or with A^T, B^T, a mask, a matrix added",
-                  "Example: tulle spgemm gen:fem:n=10 gen:fem:n=10 -o C.mtx --verify --memory-limit 1G", run);
+  auto [command, s] = add_command(app, result, "spgemm", "C = A B, or with A^T, B^T, a mask, a matrix added",
+                                  "Examples: tulle spgemm a.mtx b.mtx -o c.mtx\n"
+                                  "          tulle spgemm gen:fem:n=10 gen:fem:n=10 --verify --memory-limit 1G\n"
+                                  "          tulle spgemm a.mtx a.mtx --transpose-b --mask a.mtx -o c.mtx",
+                                  run);
   add_matrix(command, "A", s.a)->required();
   add_matrix(command, "B", s.b, "The same")->required();
   add_file(command, "-o,--output", s.output,
@@ -209,11 +216,11 @@ void add_spgemm(CLI::App& app, int& result) {
   command
       .add_option("--memory-limit", s.memory_limit,
                   "Bytes to use at most beyond A, B, C and copies of A and B (transposed, sorted, on the GPU), as "
-                  "500000, 64K, 100M or 2G; C is the same")
+                  "500000, 64K, 100M or 2G; 0: no limit; C is the same")
       ->type_name("BYTES");
   add_kernel(command, s.run.kernel, "A name from `tulle kernels`");
-  add_count(command, "--tile-size", s.tile_size, 0, INT_MAX,
-            "Columns of an accumulator of kernel0; 0: as many as it chooses");
+  s.of_kernel0 = add_count(command, "--tile-size", s.tile_size, 0, INT_MAX,
+                           "Columns of an accumulator of kernel0; 0: as many as it chooses");
   add_count(command, "--repeat", s.repeat, 1, 1'000'000, "Timed runs, after one to warm up");
   command.add_flag("--verify", s.verify,
                    "Compare with higher precision; an entry beyond its error bound is exit code 4");

@@ -52,11 +52,13 @@ struct spmv_result {
 };
 
 json kernel_json(const spmv_result& result, const bench::spmv_record& r) {
-  json record = object(field("kernel", r.kernel), field("reason", r.reason), field("backend", result.backend),
-                       field("microseconds", r.time.median), field("gflops", r.gflops()), field("gbs", r.gbs()),
-                       field("transpose", r.work.transpose), field("rhs", r.work.rhs), field("order", r.work.order),
-                       field("effort", r.effort), field("plan_us", r.plan_us),
-                       field("workspace_bytes", r.workspace_bytes), field("stored", to_json(r.stored)));
+  json record =
+      object(field("kernel", r.kernel), field("reason", r.reason), field("backend", result.backend),
+             field("microseconds", r.time.median), field("statistic", "median"), field("runs", r.time.count),
+             field("lower_quartile", r.time.lower), field("upper_quartile", r.time.upper), field("gflops", r.gflops()),
+             field("gbs", r.gbs()), field("transpose", r.work.transpose), field("rhs", r.work.rhs),
+             field("order", r.work.order), field("effort", r.effort), field("plan_us", r.plan_us),
+             field("workspace_bytes", r.workspace_bytes), field("stored", to_json(r.stored)));
   if (const auto ratio = result.error_ratio(r)) {
     record.update(object(field("error_ratio", number(*ratio)), field("verified", r.is_right())));
   }
@@ -138,9 +140,11 @@ void add_facts(page& to, const spmv_result& result) {
   if (const auto ratio = result.error_ratio(r)) {
     to.verdict(r.is_right(), fmt::format("largest error is {:.3f} of its bound", *ratio));
   }
+  table t({{.title = "kernel", .left = true}, {.title = "takes this matrix", .wraps = true}});
   for (const auto& [kernel, reason] : result.candidates) {
-    to.fact(kernel, reason.empty() ? "takes this matrix" : reason);
+    t.row({kernel, reason.empty() ? "yes" : fmt::format("no: {}", reason)});
   }
+  if (!t.empty()) to.line().add(t);
 }
 
 void print_text(const spmv_result& result) {
@@ -207,6 +211,10 @@ int run(const settings& s) {
   if (s.run.kernel == "all" && (!s.output.empty() || s.autotune || s.explain)) {
     throw error(status::invalid_argument, "--kernel all goes with neither --output nor --autotune nor --explain");
   }
+  if (s.autotune && !s.run.kernel.empty()) {
+    throw error(status::invalid_argument,
+                fmt::format("--autotune finds a kernel, and --kernel {} names one: give one of them", s.run.kernel));
+  }
   if (s.request.work.rhs > 1 && !s.request.x.empty()) {
     throw error(status::invalid_argument, "--x goes with one right-hand side");
   }
@@ -237,7 +245,10 @@ int run(const settings& s) {
 
 void add_spmv(CLI::App& app, int& result) {
   auto [command, s] = add_command(app, result, "spmv", "y = alpha A x + beta y, or A^T, or several x",
-                                  "Example: tulle spmv gen:stencil:points=7,n=100 --verify --kernel all", run);
+                                  "Examples: tulle spmv cant.mtx --x x.mtx -o y.mtx\n"
+                                  "          tulle spmv gen:stencil:points=7,n=100 --verify --kernel all\n"
+                                  "          tulle spmv cant.mtx --rhs 8 --explain",
+                                  run);
   add_matrix(command, "matrix", s.request.matrix)->required();
   add_matrix(command, "--x", s.request.x, "Vector x, Matrix Market n x 1; random in [-1, 1) otherwise");
   add_file(

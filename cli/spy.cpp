@@ -42,8 +42,9 @@ int run(const settings& s) {
   }
   const plot::density drawn = plot::draw_patterns(s.output, panels, s.size).front();
   if (s.output == "-") return ok;
-  note(fmt::format("wrote {}: {} x {} cells of a {} x {} matrix with {} nonzeros", s.output, drawn.rows.cells,
-                   drawn.cols.cells, a.matrix.rows, a.matrix.cols, a.matrix.nnz));
+  note(fmt::format("wrote {}: {} x {} cells of a {} x {} matrix with {}", s.output, grouped(drawn.rows.cells),
+                   grouped(drawn.cols.cells), grouped(a.matrix.rows), grouped(a.matrix.cols),
+                   counted(a.matrix.nnz, "nonzero")));
   return ok;
 }
 
@@ -55,6 +56,7 @@ void add_spy(CLI::App& app, int& result) {
       "Rows and columns are numbered from 0. A cell stands for as many rows as columns, unless the matrix is "
       "longer than 20 to 1, which is drawn as 20 to 1.\n"
       "Examples: tulle spy gen:fem:n=8 -o fem.svg\n"
+      "          tulle spy cant.mtx other.mtx -o both.svg\n"
       "          tulle spy cant.mtx --compare --method nd -o orders.png",
       run);
   add_matrix(command, "matrix", s.matrix)->required();

@@ -84,9 +84,8 @@ json to_json(const omission& o) {
 }
 
 std::string without_plan_time(std::string reason) {
-  constexpr std::string_view said = ", planned in ", end = " us";
-  const std::size_t at = reason.rfind(said), stop = reason.find(end, at + said.size());
-  if (at != std::string::npos && stop != std::string::npos) reason.erase(at, stop + end.size() - at);
+  const std::size_t at = reason.rfind(", planned in "), stop = reason.find(']', at);
+  if (at != std::string::npos && stop != std::string::npos) reason.erase(at, stop - at);
   return reason;
 }
 

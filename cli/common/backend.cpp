@@ -25,10 +25,7 @@ context said(context ctx) {
 
 context make_context(const run_options& o) {
   const int devices = o.backend == "cpu" ? 0 : cuda_device_count();
-  if (o.device && o.backend == "cpu") {
-    throw error(status::invalid_argument,
-                fmt::format("--device {} goes with a GPU, not with --backend cpu", *o.device));
-  }
+  check_device_option(o);
   if (devices == 0 && (o.device || o.backend == "cuda")) {
     const std::string asked = o.backend == "cuda" ? "--backend cuda" : fmt::format("--device {}", *o.device);
     throw device_error(status::unsupported, fmt::format("{}: {}", asked, cuda_unavailable_reason()));
@@ -47,6 +44,7 @@ context make_context(const run_options& o) {
 }
 
 std::vector<context> usable_contexts(const run_options& o) {
+  check_device_option(o);
   std::vector<context> contexts;
   if (o.backend != "cuda") contexts.push_back(context::cpu(o.threads));
   if (o.backend == "cuda" || (o.backend == "auto" && cuda_device_count() > 0)) contexts.push_back(make_context(o));

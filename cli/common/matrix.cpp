@@ -26,8 +26,8 @@ double seconds_since(clock::time_point start) { return std::chrono::duration<dou
 /// "dir/cant.mtx.gz" -> "cant".
 std::string short_name(const std::filesystem::path& file) {
   std::filesystem::path name = file.filename();
-  for (const char* extension : {".gz", ".xz", ".zst", ".mtx", ".mm"}) {
-    if (name.extension() == extension) name = name.stem();
+  for (const char* ending : {".gz", ".xz", ".zst", ".mtx", ".mm"}) {
+    if (ending_of(name) == ending) name = name.stem();
   }
   return name.string();
 }
@@ -80,12 +80,23 @@ matrix_ref generated(const std::string& spec, scalar_type type, const context& c
   });
 }
 
+/// For bool, whose name errors are to have.
+csr<double> read_numbers(const std::string& file, const matrix_market_options& options, matrix_market_info* info) {
+  try {
+    return read_matrix_market<double>(file, options, info);
+  } catch (const error& e) {
+    std::string said = e.what();
+    const std::size_t at = said.find("do not fit f64");
+    if (at == said.npos) throw;
+    throw error(e.code(), said.replace(at, 14, "do not fit bool"));
+  }
+}
+
 matrix_ref read(const std::string& file, scalar_type type, const matrix_market_options& options,
                 matrix_market_info* info) {
   return with_type(type, [&]<class T>() -> matrix_ref {
     if constexpr (std::same_as<T, bool>) {
-      return converted<double, T>(read_matrix_market<double>(file, options, info),
-                                  [](double v, std::size_t) { return v != 0; });
+      return converted<double, T>(read_numbers(file, options, info), [](double v, std::size_t) { return v != 0; });
     } else {
       return read_matrix_market<T>(file, options, info);
     }
@@ -148,14 +159,14 @@ named_matrix load(const std::string& spec, const run_options& o) {
     a.matrix = read_as_asked(spec, o, options, &a.info);
   }
   if (!a.info.note.empty()) note(fmt::format("{}: {}", a.name, a.info.note));
-  detail(fmt::format("{} of {}, in {:.3g} s", headline(a.facts()), o.precision, seconds_since(start)));
+  detail(fmt::format("{} of {}, in {}", headline(a.facts()), o.precision, human_time(1e6 * seconds_since(start))));
   return a;
 }
 
-named_matrix load_real(const std::string& spec, const run_options& o) {
+named_matrix load_real(const std::string& spec, const run_options& o, std::string_view command) {
   named_matrix a = load(spec, o);
   if (!is_complex(a.matrix.types.value)) return a;
-  throw error(status::unsupported, fmt::format("{}: it has complex values, which are not taken here", a.name));
+  throw error(status::unsupported, fmt::format("{}: complex values; {} is real", a.name, command));
 }
 
 csr_stats statistics(const matrix_ref& a, const run_options& o) {
@@ -200,12 +211,23 @@ std::vector<stored<T>> load_vector(const std::string& spec, index_t size, std::s
 
 void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric, mm_field wish) {
   const auto start = clock::now();
-  guard_pipe(file, [&] { write_matrix_market(file, a, symmetric, wish); });
+  try {
+    guard_pipe(file, [&] { write_matrix_market(file, a, symmetric, wish); });
+  } catch (const error& e) {  // of the matrix, not of the command line
+    if (!symmetric || e.code() != status::invalid_argument) throw;
+    throw error(status::invalid_structure, fmt::format("--{}", e.what()));
+  }
   const double seconds = seconds_since(start);
   if (file == "-" || !std::filesystem::is_regular_file(file)) return;
   const auto bytes = static_cast<double>(std::filesystem::file_size(file));
-  note(fmt::format("wrote {}, {} at {:.0f} MB/s", headline({file, a.rows, a.cols, a.nnz}), human_bytes(bytes),
-                   bytes / seconds / 1e6));
+  note(fmt::format("wrote {}, {} at {}", headline({file, a.rows, a.cols, a.nnz}), human_bytes(bytes),
+                   human_rate(bytes / seconds)));
+}
+
+void note_written(const std::string& file) {
+  std::error_code none;
+  if (file.empty() || file == "-" || !std::filesystem::is_regular_file(file, none)) return;
+  note(fmt::format("wrote {}, {}", file, human_bytes(static_cast<double>(std::filesystem::file_size(file, none)))));
 }
 
 void write_text(const std::string& file, std::string_view text) {
@@ -228,6 +250,7 @@ void write_vector(const std::string& file, host_span<const T> x, index_t columns
     }
   }
   write_text(file, {text.data(), text.size()});
+  note_written(file);
 }
 
 matrix_ref widened(const matrix_ref& a) {
@@ -249,6 +272,30 @@ matrix_ref transposed(const matrix_ref& a, const run_options& o) {
   const context ctx = context::cpu(o.threads);
   if (is_further(a.types.value)) return widened(transpose(ctx, a).matrix);
   return with_precision(o, [&]<class T>() { return matrix_ref(transpose(to_csc(ctx, a.as<T, std::int64_t>()))); });
+}
+
+std::optional<matrix_entry> first_asymmetry(const matrix_ref& a) {
+  return with_type(a.types.value, [&]<class T>() -> std::optional<matrix_entry> {
+    if constexpr (!complex_scalar<T> && !std::same_as<T, bool> && !std::same_as<T, std::int64_t>) {
+      const context ctx = context::cpu(1);
+      const csc<T, std::int64_t> columns = to_csc(ctx, a.as<T, std::int64_t>());  // rows of the transpose, sorted
+      const csr<T, std::int64_t> rows = to_csr(ctx, columns.view());              // the same of A
+      for (index_t r = 0; r < a.rows; ++r) {
+        const std::int64_t begin = rows.rowptr.data()[r], end = rows.rowptr.data()[r + 1];
+        const std::int64_t mirrored = columns.colptr.data()[r], mirrored_end = columns.colptr.data()[r + 1];
+        for (std::int64_t i = 0; begin + i < end || mirrored + i < mirrored_end; ++i) {
+          const auto k = static_cast<std::size_t>(begin + i), m = static_cast<std::size_t>(mirrored + i);
+          const index_t here = begin + i < end ? rows.colind.data()[k] : a.cols;
+          const index_t there = mirrored + i < mirrored_end ? columns.rowind.data()[m] : a.cols;
+          const T x = begin + i < end ? rows.values.data()[k] : T{};
+          const T y = mirrored + i < mirrored_end ? columns.values.data()[m] : T{};
+          if (here == there && (x == y || (x != x && y != y))) continue;
+          return matrix_entry{r, std::min(here, there)};
+        }
+      }
+    }
+    return std::nullopt;
+  });
 }
 
 std::string matrix_hash(const matrix_ref& a) {

@@ -48,7 +48,7 @@ void take_stdin();
 /// for.
 named_matrix load(const std::string& spec, const run_options& o);
 /// The same for what has no complex values: such a file is UNSUPPORTED.
-named_matrix load_real(const std::string& spec, const run_options& o);
+named_matrix load_real(const std::string& spec, const run_options& o, std::string_view command = "bench");
 /// Returns f(); where memory does not suffice, the message begins with the name of what it was for.
 template <class F>
 decltype(auto) in_memory_for(std::string_view name, F&& f) {
@@ -78,6 +78,8 @@ inline constexpr const char* output_help = "File to write: .mtx, .mtx.gz, .mtx.x
 /// Writes a matrix as write_matrix_market does and notes how fast that went. Throws FILE_IO, and
 /// reader_gone for "-".
 void write_matrix(const std::string& file, const matrix_ref& a, bool symmetric = false, mm_field wish = mm_field::real);
+/// Notes that a file was written, and its size; nothing of "", of "-" and of what is no file, like /dev/null.
+void note_written(const std::string& file);
 /// write_file; also throws reader_gone for "-".
 void write_text(const std::string& file, std::string_view text);
 /// Writes a Matrix Market array of `columns` columns, one after the other in x, shortest digits that read back to the
@@ -89,6 +91,12 @@ void write_vector(const std::string& file, host_span<const T> x, index_t columns
 matrix_ref widened(const matrix_ref& a);
 /// The transpose of such a matrix, as such a matrix.
 matrix_ref transposed(const matrix_ref& a, const run_options& o);
+
+struct matrix_entry {
+  index_t row = 0, col = 0;
+};
+/// The first entry of such a matrix, square and of real values, that differs from its mirror image or has none.
+std::optional<matrix_entry> first_asymmetry(const matrix_ref& a);
 
 /// 64-bit hash of the structure and values of a CSR in host memory (FNV-1a), as 16 hex digits, for records.
 std::string matrix_hash(const matrix_ref& a);

@@ -39,9 +39,8 @@ void check_matrix_name(const output_option& o) {
   std::error_code none;
   if (file == "-" || (std::filesystem::exists(file, none) && !std::filesystem::is_regular_file(file, none))) return;
   std::filesystem::path name = file;
-  if (const auto kind = name.extension(); kind == ".gz" || kind == ".xz" || kind == ".zst") name = name.stem();
-  std::string kind = name.extension().string();
-  std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (const std::string kind = ending_of(name); kind == ".gz" || kind == ".xz" || kind == ".zst") name = name.stem();
+  const std::string kind = ending_of(name);
   if (kind.empty() || kind == ".mtx" || kind == ".mm") return;
   constexpr std::string_view packed[] = {".bz2", ".lz4", ".lzma", ".z", ".zip", ".7z", ".br", ".gz", ".xz", ".zst"};
   std::filesystem::path right = file;
@@ -52,7 +51,34 @@ void check_matrix_name(const output_option& o) {
                           o.name, o.file, right.string(), compresses ? ".mtx.xz" : ".mtx"));
 }
 
+/// The same file under another name is the same: "./a.mtx" is "a.mtx".
+bool same_file(const std::string& a, const std::string& b) {
+  if (a == b || a == "-" || b == "-") return a == b;
+  std::error_code none;
+  return std::filesystem::weakly_canonical(std::filesystem::absolute(a, none), none) ==
+         std::filesystem::weakly_canonical(std::filesystem::absolute(b, none), none);
+}
+
 }  // namespace
+
+std::string ending_of(const std::filesystem::path& file) {
+  std::string ending = file.extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return ending;
+}
+
+void refuse_idle(const std::vector<CLI::Option*>& options, const char* goes_with) {
+  for (const CLI::Option* o : options) {
+    if (o->count() > 0) {
+      throw error(status::invalid_argument, fmt::format("{} goes with {}", o->get_name(), goes_with));
+    }
+  }
+}
+
+void check_device_option(const run_options& o) {
+  if (!o.device || o.backend != "cpu") return;
+  throw error(status::invalid_argument, fmt::format("--device {} goes with a GPU, not with --backend cpu", *o.device));
+}
 
 CLI::Option* only(CLI::Option* option, const std::vector<std::string>& words) {
   const auto refusal = [words](const std::string& text) -> std::string {
@@ -88,7 +114,10 @@ CLI::Option* add_matrix(CLI::App& app, const char* name, std::string& value, con
 }
 
 CLI::Option* add_file(CLI::App& app, const char* name, std::string& value, const std::string& help) {
-  return app.add_option(name, value, help)->type_name("FILE");
+  return app.add_option(name, value, help)
+      ->check(
+          [](const std::string& file) { return file.empty() ? "the name of a file is needed, and '' is none" : ""; })
+      ->type_name("FILE");
 }
 
 CLI::Option* add_kernel(CLI::App& app, std::string& value, const char* help) {
@@ -101,11 +130,10 @@ void add_threads_option(CLI::App& app, run_options& o) {
   add_count(app, "-j,--threads", o.threads, 0, most, "CPU threads; 0 is as many as OpenMP would use");
 }
 
-void add_backend_options(CLI::App& app, run_options& o) {
-  add_choice(app, "--backend", o.backend, {"auto", "cpu", "cuda"},
-             "Where to run: auto is the GPU if there is one, else the CPU");
+void add_backend_options(CLI::App& app, run_options& o, const char* help) {
+  add_choice(app, "--backend", o.backend, {"auto", "cpu", "cuda"}, help);
   add_threads_option(app, o);
-  app.add_option("--device", o.device, "Number of the GPU; 0 otherwise")
+  app.add_option("--device", o.device, "Which GPU, counted from 0; the first without this option")
       ->check([](const std::string& text) { return refusal_of_count(text, 0, INT_MAX); })
       ->type_name("N");
 }
@@ -145,7 +173,7 @@ bool check_outputs(bool json, std::initializer_list<output_option> outputs) {
     if (to_stdout && json)
       throw error(status::invalid_argument, fmt::format("{} - and --json both want stdout", o->name));
     const output_option* const same =
-        std::find_if(outputs.begin(), o, [&](const output_option& other) { return other.file == o->file; });
+        std::find_if(outputs.begin(), o, [&](const output_option& other) { return same_file(other.file, o->file); });
     if (same != o) {
       throw error(status::invalid_argument, fmt::format("{} and {} both want {}", same->name, o->name,
                                                         to_stdout ? "stdout" : "the file " + o->file));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -63,14 +64,24 @@ CLI::Option* add_file(CLI::App& app, const char* name, std::string& value, const
 /// --kernel.
 CLI::Option* add_kernel(CLI::App& app, std::string& value, const char* help);
 
-void add_backend_options(CLI::App& app, run_options& o);  // --backend --threads --device
-void add_threads_option(CLI::App& app, run_options& o);   // -j, --threads alone
-void add_plan_options(CLI::App& app, run_options& o);     // --effort --policy --reorder
-void add_reorder_option(CLI::App& app, run_options& o);   // --reorder alone
+inline constexpr const char* backend_help = "Where to run: auto is the GPU if there is one, else the CPU";
+/// --backend --threads --device
+void add_backend_options(CLI::App& app, run_options& o, const char* help = backend_help);
+/// Throws INVALID_ARGUMENT for --device beside --backend cpu.
+void check_device_option(const run_options& o);
+void add_threads_option(CLI::App& app, run_options& o);  // -j, --threads alone
+void add_plan_options(CLI::App& app, run_options& o);    // --effort --policy --reorder
+void add_reorder_option(CLI::App& app, run_options& o);  // --reorder alone
 void add_precision_option(CLI::App& app, run_options& o, const std::vector<std::string>& types = every_precision);
 void add_json_option(CLI::App& app, run_options& o);
 void add_color_option(CLI::App& app);  // --color, of all commands
 void add_strict_option(CLI::App& app, run_options& o);
+
+/// Throws INVALID_ARGUMENT where one of the options was given, which says nothing without what it goes with.
+void refuse_idle(const std::vector<CLI::Option*>& options, const char* goes_with);
+
+/// The last ending of a file's name, in small letters: ".gz" of "a.mtx.GZ".
+std::string ending_of(const std::filesystem::path& file);
 
 void take_reorder_option(const run_options& o, spmv_options& options);
 

@@ -38,19 +38,30 @@ std::string whole(N before, const std::optional<N>& after) {
 }  // namespace
 
 void add_order_options(CLI::App& app, order_request& o) {
-  add_ordering(app, "--method", o.method, "Ordering");
+  o.of_any = add_ordering(app, "--method", o.method, "Ordering");
   add_file(app, "--permutation", o.file, "File with the order instead: one number per line, from 0");
-  add_count(app, "--part-rows", o.part_rows, 0, INT_MAX, "partition: unknowns of a part; 0: what fits the cache");
-  add_count(app, "--window", o.window, 1, INT_MAX, "length: rows that are sorted together");
-  app.add_option("--seed", o.options.seed, "random: another order for each")
-      ->check([](const std::string& text) {
-        std::uint64_t seed = 0;
-        const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), seed);
-        const bool whole = failure == std::errc() && rest == text.data() + text.size();
-        return whole ? "" : fmt::format("'{}' is not a whole number from 0 to 2^64 - 1", text);
-      })
-      ->type_name("N")
-      ->capture_default_str();
+  o.of_partition =
+      add_count(app, "--part-rows", o.part_rows, 0, INT_MAX, "partition: unknowns of a part; 0: what fits the cache");
+  o.of_length = add_count(app, "--window", o.window, 1, INT_MAX, "length: rows that are sorted together");
+  o.of_random = app.add_option("--seed", o.options.seed, "random: another order for each")
+                    ->check([](const std::string& text) {
+                      std::uint64_t seed = 0;
+                      const auto [rest, failure] = std::from_chars(text.data(), text.data() + text.size(), seed);
+                      const bool whole = failure == std::errc() && rest == text.data() + text.size();
+                      return whole ? "" : fmt::format("'{}' is not a whole number from 0 to 2^64 - 1", text);
+                    })
+                    ->type_name("N")
+                    ->capture_default_str();
+}
+
+void check_order_options(const order_request& o) {
+  if (!o.file.empty() && o.of_any->count() > 0) {
+    throw error(status::invalid_argument, "--method and --permutation exclude each other");
+  }
+  const std::string method = o.file.empty() ? o.method : "";
+  if (method != "partition") refuse_idle({o.of_partition}, "--method partition");
+  if (method != "length") refuse_idle({o.of_length}, "--method length");
+  if (method != "random") refuse_idle({o.of_random}, "--method random");
 }
 
 permutation make_order(const context& ctx, const matrix_ref& a, const order_request& o) {
@@ -93,7 +104,8 @@ permutation read_permutation(const context& ctx, const std::string& file, index_
 }
 
 void check_permutation_name(const std::string& file) {
-  if (!file.ends_with(".gz") && !file.ends_with(".zst") && !file.ends_with(".xz")) return;
+  const std::string kind = ending_of(file);
+  if (kind != ".gz" && kind != ".zst" && kind != ".xz") return;
   throw error(status::invalid_argument, fmt::format("--save-permutation {}: orders are plain text", file));
 }
 
@@ -101,6 +113,7 @@ void write_permutation(const std::string& file, const permutation& p) {
   fmt::memory_buffer text;
   for (const index_t i : p.to_vector()) fmt::format_to(std::back_inserter(text), "{}\n", i);
   write_text(file, {text.data(), text.size()});
+  note_written(file);
 }
 
 ordered_matrix in_order(const context& ctx, const matrix_ref& a, const std::string& method) {

@@ -9,7 +9,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace tulle::cli {
 
@@ -20,11 +21,14 @@ struct order_request {
   ordering_options options;
   int part_rows = 0;
   int window = 1024;
+  CLI::Option *of_any = nullptr, *of_partition = nullptr, *of_length = nullptr, *of_random = nullptr;
 
   /// "rcm", or the file's name.
   [[nodiscard]] std::string name() const { return file.empty() ? method : file; }
 };
 void add_order_options(CLI::App& app, order_request& o);
+/// Throws INVALID_ARGUMENT for those that say nothing of the order asked for.
+void check_order_options(const order_request& o);
 
 /// Of the rows of a matrix in the memory of `ctx`.
 permutation make_order(const context& ctx, const matrix_ref& a, const order_request& o);

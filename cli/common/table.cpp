@@ -71,6 +71,11 @@ std::vector<table::placed> table::place(std::size_t width, std::vector<std::stri
                            [&](std::size_t sum, const placed& p) { return sum + of(p); });
   };
   const auto drop = [&](const placed& p) { return columns_[p.index].drop; };
+  if (total(needed) > width) {
+    for (placed& p : all) {
+      if (columns_[p.index].most > 0) p.width = std::min(p.width, columns_[p.index].most);
+    }
+  }
   while (!all.empty() && total(needed) > width) {
     const auto from_right = std::ranges::max_element(all.rbegin(), all.rend(), {}, drop);
     if (drop(*from_right) == 0) break;
@@ -89,7 +94,7 @@ std::vector<std::string> table::lines_of(const std::vector<placed>& columns, con
   std::vector<std::string> lines;
   const auto pieces = [&](const placed& p) {
     const std::string& cell = e.cells[p.index];
-    return columns_[p.index].wraps ? lines_within(cell, p.width) : std::vector{cell};
+    return columns_[p.index].wraps || columns_[p.index].most > 0 ? lines_within(cell, p.width) : std::vector{cell};
   };
   std::size_t height = 1;
   for (const placed& p : columns) height = std::max(height, pieces(p).size());

@@ -18,9 +18,10 @@ std::vector<std::string> lines_within(std::string_view text, std::size_t width, 
 
 struct column {
   std::string title = {};
-  int drop = 0;        // 0: it stays; of the others the highest is left out first
-  bool left = false;   // text; numbers stand at the right
-  bool wraps = false;  // text that may be broken into lines; at most one of a table
+  int drop = 0;          // 0: it stays; of the others the highest is left out first
+  bool left = false;     // text; numbers stand at the right
+  bool wraps = false;    // text that may be broken into lines; at most one of a table
+  std::size_t most = 0;  // where the table is too wide: text broken into lines of so many columns; 0: it is not
 };
 
 class table {

@@ -34,6 +34,9 @@ std::string unknown_option(const CLI::App& command, const std::string& given) {
     }
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
+  if (std::ranges::find(names, word) != names.end() && command.get_parent() != nullptr) {
+    return fmt::format("{0} goes after the command: {1} {0} ...", word, full_name(command));
+  }
   const std::string_view nearest = nearest_name(word, views);
   return fmt::format("no option '{}'{}", word, nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest));
 }
@@ -73,10 +76,16 @@ std::string unconverted(const CLI::App& command, const std::string& said) {
   return fmt::format("{}: '{}' is not {}", name, said.substr(equals + 3), kind_of(command.get_option_no_throw(name)));
 }
 
+/// Without the zeros of CLI::Range: "[0.000000 - 1000.000000]".
+std::string without_zeros(std::string said) {
+  for (std::size_t at = 0; (at = said.find(".000000", at)) != said.npos;) said.erase(at, 7);
+  return said;
+}
+
 /// "--sweep: blok not in {block_size,lanes}", as CLI::IsMember says it.
 std::string not_a_member(const std::string& said) {
   const std::size_t colon = said.find(": "), in = said.find(" not in {");
-  if (colon == said.npos || in == said.npos || !said.ends_with('}')) return said;
+  if (colon == said.npos || in == said.npos || !said.ends_with('}')) return without_zeros(said);
   std::vector<std::string_view> names;
   std::string_view list(said);
   list.remove_prefix(in + 9);

@@ -12,12 +12,12 @@ namespace {
 
 constexpr bool draws_png = TULLE_DRAWS_PNG;  // of CMake: png.cpp is compiled
 
-bool is_png(const std::string& file) { return file.ends_with(".png"); }
+bool is_png(const std::string& file) { return ending_of(file) == ".png"; }
 
 }  // namespace
 
 void check_picture(const char* option, const std::string& file) {
-  if (file.empty() || file == "-" || file.ends_with(".svg")) return;
+  if (file.empty() || file == "-" || ending_of(file) == ".svg") return;
   if (!is_png(file)) {
     throw error(status::invalid_argument,
                 fmt::format("{} {}: the name of a picture ends in .svg or .png", option, file));

@@ -9,6 +9,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -149,9 +150,11 @@ void fail_to_write(const std::string& name, const char* why) {
 }
 
 std::unique_ptr<encoder> make_encoder(const std::filesystem::path& file, int fd) {
-  if (file.extension() == ".gz") return std::make_unique<gzip_encoder>(fd, file.string());
-  if (file.extension() == ".zst") return std::make_unique<zstd_encoder>(fd, file.string());
-  if (file.extension() == ".xz") return make_xz_encoder(fd, file.string());
+  std::string kind = file.extension().string();
+  std::ranges::transform(kind, kind.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (kind == ".gz") return std::make_unique<gzip_encoder>(fd, file.string());
+  if (kind == ".zst") return std::make_unique<zstd_encoder>(fd, file.string());
+  if (kind == ".xz") return make_xz_encoder(fd, file.string());
   return std::make_unique<plain_encoder>(fd, file.string());
 }
 

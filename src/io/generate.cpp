@@ -61,7 +61,7 @@ value_kind kind_of(const parameters& p) {
   if (kind == "random") return value_kind::random;
   if (kind == "spd") return value_kind::spd;
   if (kind == "integer") return value_kind::integer;
-  p.refuse(fmt::format("values={} must be random, spd or integer", kind));
+  p.refuse(fmt::format("values={} is no kind of values", kind));
 }
 
 }  // namespace
@@ -97,9 +97,7 @@ csr<T> generate(const context& ctx, std::string_view spec) {
   const value_kind kind = kind_of(p);
   pattern made = chosen.make(host, p);
   if (kind == value_kind::spd && !made.symmetric) {
-    p.refuse(
-        "values=spd needs a symmetric pattern with a full diagonal: stencil, fem, banded, diagonal, or arrow with as "
-        "many columns as dense rows");
+    p.refuse(fmt::format("values=spd needs a symmetric pattern with a full diagonal: {}", takers_of_spd));
   }
   buffer<T> values = make_values<T>(host, made, kind, p.seed());
   return {made.rows, made.cols, std::move(made.rowptr), std::move(made.colind), std::move(values)};

@@ -136,8 +136,9 @@ void parameters::refuse_key(std::string_view key) const {
 void parameters::refuse(const std::string& message) const {
   throw error(
       status::invalid_argument,
-      fmt::format("gen:{}: {}; its parameters and their defaults: {}, seed=1, values=random (random, spd, integer)",
-                  generator_.name, message, generator_.parameters));
+      fmt::format("gen:{}: {}; its parameters and their defaults: {}, seed=1, values=random (random, {}integer)",
+                  generator_.name, message, generator_.parameters,
+                  takers_of_spd.find(generator_.name) == takers_of_spd.npos ? "" : "spd, "));
 }
 
 index_t dimension_product(std::string_view what, std::initializer_list<std::int64_t> factors) {

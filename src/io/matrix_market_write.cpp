@@ -18,7 +18,8 @@
 namespace tulle {
 namespace matrix_market {
 
-void write_further(const std::filesystem::path& file, const matrix_ref& a, bool symmetric, mm_field wish);  // write_further.cpp
+void write_further(const std::filesystem::path& file, const matrix_ref& a, bool symmetric,
+                   mm_field wish);  // write_further.cpp
 
 namespace {
 
@@ -43,10 +44,12 @@ void check_symmetric(csr_view<T, O> a) {
       const bool same = x == y || (x != x && y != y);
       if (k < mirrored_end && transposed.rowind.data()[k] == col && same) continue;
       throw error(status::invalid_argument,
-                  fmt::format("symmetric: row {} is not the same as column {} (near column {})", r, r, col));
+                  fmt::format("symmetric: A is not symmetric: row {} is not the same as column {} (near column {})", r,
+                              r, col));
     }
     if (end != mirrored_end) {
-      throw error(status::invalid_argument, fmt::format("symmetric: column {} has entries that row {} lacks", r, r));
+      throw error(status::invalid_argument,
+                  fmt::format("symmetric: A is not symmetric: column {} has entries that row {} lacks", r, r));
     }
   }
 }

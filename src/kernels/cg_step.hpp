@@ -38,6 +38,9 @@ struct cg_scalars {
 
 /// Of the recursive residual, so that a little drift leaves the true one below the target as well.
 inline constexpr double recursive_share = 0.999;
+/// Of ||b||: a recursive residual below this has arrived whatever the target is. The true one stays near rounding of
+/// ||b||, and what goes on falls to where its squares underflow, and then diverges.
+inline constexpr double least_share = 1e-30;
 
 constexpr bool is_finite(double v) { return v - v == 0; }
 
@@ -92,7 +95,8 @@ constexpr void judge_direction(cg_scalars& s) {
 constexpr void judge_step(double rz, bool replaced, cg_scalars& s) {
   if (s.running != 0) {
     ++s.iterations;
-    return judge_residual(s, rz, (replaced ? 1 : recursive_share) * s.target, rz / s.rz_before);
+    const double least = least_share * s.rhs, near = recursive_share * s.target;
+    return judge_residual(s, rz, replaced ? s.target : near > least ? near : least, rz / s.rz_before);
   }
   const auto is = [&](status why) { return s.code == static_cast<std::int32_t>(why); };
   if (replaced && s.rhs != 0 && (is(status::success) || is(status::not_converged))) {

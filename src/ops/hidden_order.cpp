@@ -12,6 +12,7 @@
 #include <tulle/reorder/orderings.hpp>
 #include <unordered_set>
 
+#include "core/quantity.hpp"
 #include "kernels/backends.hpp"
 
 namespace tulle::detail {
@@ -156,7 +157,8 @@ bool order_pays(const context& ctx, const matrix_ref& a, int most_iterations, st
   constexpr double saved = 0.5;  // of an iteration, the rest being vectors and values
   const double expected = std::min<double>(most_iterations, per_side * std::cbrt(a.rows));
   const std::string when =
-      fmt::format("another order pays after {:.0f} iterations, {:.0f} are expected", cost / saved, expected);
+      fmt::format("another order pays after {}, {} are expected", as_counted{std::llround(cost / saved), "iteration"},
+                  as_groups{std::llround(expected)});
   if (expected * saved <= cost) {
     why = fmt::format("in A's order: {}", when);
     return false;

@@ -5,6 +5,7 @@
 #include <tulle/ops/matrix.hpp>
 
 #include "core/memory_status.hpp"
+#include "core/quantity.hpp"
 #include "kernels/bsr_block.hpp"
 #include "ops/hidden_order.hpp"
 #include "ops/spmv_impl.hpp"
@@ -34,9 +35,10 @@ void any_spmv_plan::impl::reorder(bool transposes) {
   detail::matrix_orders orders = detail::find_orders(ctx, source.ref(), how, block_of(source));
   source.permute(orders.rows, orders.columns());
   source.refresh();
-  order_reason = fmt::format(
-      "in {}: {:.2f} sectors of x per nonzero in rows side by side, {:.2f} before; {:.0f} us to find it",
-      detail::describe(how), detail::sectors_per_nonzero(ctx, source.ref()), before, microseconds_since(begin));
+  order_reason =
+      fmt::format("in {}: {:.2f} sectors of x per nonzero in rows side by side, {:.2f} before; {} to find it",
+                  detail::describe(how), detail::sectors_per_nonzero(ctx, source.ref()), before,
+                  detail::as_time{microseconds_since(begin)});
   if (transposes && orders.own_columns) std::swap(orders.rows, *orders.own_columns);
   order.emplace(ctx, std::move(orders), *options.vector_type, ctx.info().l2_bytes);
   own_order = make_part_operator(false, true);
@@ -66,12 +68,13 @@ void any_spmv_plan::reorder_if_faster(const matrix_ref& a) {
     const double cost = microseconds_since(begin);
     if (times.second_is_faster) {
       other.impl_->plan_microseconds += plain.plan_microseconds;
-      other.impl_->order_reason +=
-          fmt::format(": {:.1f} us, {:.1f} in A's order, which pays after {:.0f} applications", times.second,
-                      times.first, std::ceil(cost / (times.first - times.second)));
+      other.impl_->order_reason += fmt::format(
+          ": {}, {} in A's order, which pays after {}", detail::as_time{times.second}, detail::as_time{times.first},
+          detail::as_counted{std::llround(std::ceil(cost / (times.first - times.second))), "application"});
       impl_ = std::move(other.impl_);
     } else {
-      plain.order_reason += fmt::format(": {:.1f} us, {:.1f} in {}", times.first, times.second, order);
+      plain.order_reason +=
+          fmt::format(": {}, {} in {}", detail::as_time{times.first}, detail::as_time{times.second}, order);
     }
   } catch (const error& e) {
     if (!is_out_of_memory(e) && e.code() != status::unsupported) throw;

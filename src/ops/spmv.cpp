@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/memory_status.hpp"
+#include "core/quantity.hpp"
 #include "formats/matrix_arrays.hpp"
 #include "kernels/autotune_cache.hpp"
 #include "ops/hidden_order.hpp"
@@ -423,11 +424,11 @@ std::size_t any_spmv_plan::workspace_bytes() const noexcept {
 
 std::string any_spmv_plan::explain() const {
   const std::string in_force = parameters();
-  return fmt::format("{}: {}{}{}{}{} [{}{}effort {}, planned in {:.0f} us]", kernel(), impl_->why(),
+  return fmt::format("{}: {}{}{}{}{} [{}{}effort {}, planned in {}]", kernel(), impl_->why(),
                      bound_of(impl_->options, stored().lost), impl_->order_reason.empty() ? "" : "; ",
                      impl_->order_reason,
-                     of_many(*this, impl_->options.columns, impl_->many ? impl_->many_kernel->name : kernel()), in_force,
-                     in_force.empty() ? "" : ", ", name(effort()), plan_microseconds());
+                     of_many(*this, impl_->options.columns, impl_->many ? impl_->many_kernel->name : kernel()),
+                     in_force, in_force.empty() ? "" : ", ", name(effort()), detail::as_time{plan_microseconds()});
 }
 
 void multiply(const context& ctx, const matrix_ref& a, const const_vector_ref& x, const vector_ref& y, double alpha,

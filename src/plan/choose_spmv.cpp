@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/quantity.hpp"
 #include "kernels/bsr_block.hpp"
 #include "kernels/formats.hpp"
 #include "kernels/packed_parts.hpp"
@@ -22,6 +23,12 @@ namespace {
 
 bool floating(type_key t) { return is_floating(t.value); }
 
+detail::as_time time(double microseconds) { return {microseconds}; }
+detail::as_groups groups(std::int64_t count) { return {count}; }
+detail::as_counted nonzeros(const csr_stats& s) { return {s.nnz, "nonzero"}; }
+detail::as_counted rows(const csr_stats& s) { return {s.rows, "row"}; }
+detail::as_counted of_threads(int count) { return {count, "thread"}; }
+
 /// The rule of thumb that most libraries stop at.
 spmv_choice choose_simple_cuda(const csr_stats& s, type_key types) {
   if (floating(types) && s.ell_padding <= 1.05) {
@@ -34,7 +41,7 @@ spmv_choice choose_simple_cuda(const csr_stats& s, type_key types) {
   if (s.skew < 10) {
     return {"csr.warp", fmt::format("rows are alike: the longest is {:.1f} times the mean of {:.1f}", s.skew, s.mean)};
   }
-  return {"csr.merge", fmt::format("row lengths span up to {} (skew {:.0f}×)", s.max, s.skew)};
+  return {"csr.merge", fmt::format("row lengths span up to {} (skew {:.0f}×)", groups(s.max), s.skew)};
 }
 
 /// Rows of at most this many entries are walked by one thread each.
@@ -86,21 +93,21 @@ std::string_view block_kernel(const csr_stats& s, std::size_t value) {
 
 /// Further types have one kernel.
 spmv_choice choose_further_cuda(const csr_stats& s, type_key types) {
-  return {"csr.warp", fmt::format("{} values: lanes for each row (mean row {:.1f}, longest {})", name(types.value), s.mean, s.max)};
+  return {"csr.warp", fmt::format("{} values: lanes for each row (mean row {:.1f}, longest {})", name(types.value),
+                                  s.mean, groups(s.max))};
 }
 
 /// Integers have no converted copy.
 spmv_choice choose_integer_cuda(const csr_stats& s) {
   if (s.max <= longest_thread_row && s.mean < 4 && s.nnz < many_nnz) {
-    return {"csr.thread", fmt::format("rows are short: {:.2f} nonzeros on average, at most {}", s.mean, s.max)};
+    return {"csr.thread", fmt::format("rows are short: {:.2f} nonzeros on average, at most {}", s.mean, groups(s.max))};
   }
   if (rows_alike(s) && s.mean >= 12 && s.nnz < few_nnz && s.rows >= 1000) {
-    return {"csr.warp",
-            fmt::format("{} nonzeros in rows that are alike: the longest is {:.1f} times the mean of {:.1f}", s.nnz,
-                        s.skew, s.mean)};
+    return {"csr.warp", fmt::format("{} in rows that are alike: the longest is {:.1f} times the mean of {:.1f}",
+                                    nonzeros(s), s.skew, s.mean)};
   }
-  return {"csr.stream",
-          fmt::format("equal tiles of {} nonzeros where they are (mean row {:.1f}, longest {})", s.nnz, s.mean, s.max)};
+  return {"csr.stream", fmt::format("equal tiles of {} where they are (mean row {:.1f}, longest {})", nonzeros(s),
+                                    s.mean, groups(s.max))};
 }
 
 /// What is predicted to take least time.
@@ -108,11 +115,11 @@ spmv_choice choose_standard_cuda(const csr_stats& looked_at, type_key types, con
   if (!floating(types)) return choose_integer_cuda(looked_at);
   const csr_stats s = with_reads(looked_at);
   if (s.nnz < s.rows) {
-    return {"csr.stream", fmt::format("{} nonzeros in {} rows: empty rows would fill a copy", s.nnz, s.rows)};
+    return {"csr.stream", fmt::format("{} in {}: empty rows would fill a copy", nonzeros(s), rows(s))};
   }
   if (s.nnz < least_sampled) {
-    return {"csr5", fmt::format("few nonzeros: {} in equal tiles of whole rows (mean row {:.1f}, longest {})", s.nnz,
-                                s.mean, s.max)};
+    return {"csr5", fmt::format("few nonzeros: {} in equal tiles of whole rows (mean row {:.1f}, longest {})",
+                                groups(s.nnz), s.mean, groups(s.max))};
   }
   const std::size_t value = size_of(types.value);
   const spmv_terms_of terms(s, value, device);
@@ -136,8 +143,8 @@ spmv_choice choose_standard_cuda(const csr_stats& looked_at, type_key types, con
     }
   }
   const std::string_view kernel = best.kernel == "bin_bsr.compact" ? block_kernel(s, value) : best.kernel;
-  return {std::string(kernel), fmt::format("about {:.3g} us, {} {:.3g} ({} nonzeros, mean row {:.1f}, longest {})",
-                                           best.microseconds, next.kernel, next.microseconds, s.nnz, s.mean, s.max)};
+  return {std::string(kernel), fmt::format("about {}, {} {} ({}, mean row {:.1f}, longest {})", time(best.microseconds),
+                                           next.kernel, time(next.microseconds), nonzeros(s), s.mean, groups(s.max))};
 }
 
 /// A choice on a CPU, and what there is to say of it where that is asked for.
@@ -154,11 +161,11 @@ spmv_choice in_csr(const csr_stats& s, int threads, const explanation& why) {
   const char* const kernel = alone ? "csr.serial" : "csr.balanced";
   if (!why) return {kernel, ""};
   if (alone) {
-    return {kernel, fmt::format("{} nonzeros in {} rows take less time than waking {} threads; {}", s.nnz, s.rows,
-                                threads, *why)};
+    return {kernel, fmt::format("{} in {} take{} less time than waking {}; {}", nonzeros(s), rows(s),
+                                s.nnz == 1 ? "s" : "", of_threads(threads), *why)};
   }
-  return {kernel, fmt::format("equal nonzeros for each of {} threads (mean row {:.1f}, longest {}); {}", threads,
-                              s.mean, s.max, *why)};
+  return {kernel, fmt::format("equal nonzeros for each of {} (mean row {:.1f}, longest {}); {}", of_threads(threads),
+                              s.mean, groups(s.max), *why)};
 }
 
 /// Why `packed` would not pay where the matrix comes from memory, or nullptr: docs/notes/0002-cpu-spmv.md.
@@ -183,7 +190,7 @@ spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, pro
     if (const char* reason = not_worth_packing(s, value, threads)) return in_csr(s, threads, say(why, "{}", reason));
     return {"packed",
             say(why, "slices of 32 rows like each other (mean row {:.1f}, longest {}) need 0 to 4 bytes an index",
-                s.mean, s.max)
+                s.mean, groups(s.max))
                 .value_or("")};
   }
   auto us = predicted_times_cpu(s, size_of(types.value), threads, costs_cpu(processor));
@@ -193,24 +200,22 @@ spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, pro
   if (s.max > longest_packed_row(s.rows, s.nnz)) us[4] = std::numeric_limits<double>::infinity();
   const auto least = static_cast<std::size_t>(std::ranges::min_element(us) - us.begin());
   const auto& [csr, packed, sell, blocks, bins] = us;
-  if (least == 0) return in_csr(s, threads, say(why, "about {:.2g} us, in slices of 32 rows {:.2g}", csr, packed));
+  if (least == 0) return in_csr(s, threads, say(why, "about {}, in slices of 32 rows {}", time(csr), time(packed)));
   if (least == 1) {
-    return {"packed", say(why, "slices of 32 rows (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}",
-                          s.mean, s.max, packed, csr)
+    return {"packed", say(why, "slices of 32 rows (mean row {:.1f}, longest {}) take about {}, CSR {}", s.mean,
+                          groups(s.max), time(packed), time(csr))
                           .value_or("")};
   }
   if (least == 2) {
-    return {
-        "sell",
-        say(why,
-            "slices of 32 rows with columns as they are (mean row {:.1f}, longest {}) take about {:.2g} us, CSR {:.2g}",
-            s.mean, s.max, sell, csr)
-            .value_or("")};
+    return {"sell",
+            say(why, "slices of 32 rows with columns as they are (mean row {:.1f}, longest {}) take about {}, CSR {}",
+                s.mean, groups(s.max), time(sell), time(csr))
+                .value_or("")};
   }
   const index_t b = best_bsr_block(s, size_of(types.value));
   return {std::string(kernels_cpu[least].kernel),
-          say(why, "blocks of {0} x {0}, {1:.0f}% full, take about {2:.2g} us, CSR {3:.2g}", b,
-              100 * s.block_fill[static_cast<std::size_t>(b)], std::min(blocks, bins), csr)
+          say(why, "blocks of {0} x {0}, {1:.0f}% full, take about {2}, CSR {3}", b,
+              100 * s.block_fill[static_cast<std::size_t>(b)], time(std::min(blocks, bins)), time(csr))
               .value_or("")};
 }
 

@@ -1,5 +1,6 @@
 """What people expect of any command line: help, versions, completions that complete, manual pages that format, `--`, -q, -v:
 habits.py BINARY COMPLETIONS MANUAL, the last two being the folders that the build made."""
+import json
 import os
 import pathlib
 import re
@@ -114,6 +115,59 @@ class Manners(unittest.TestCase):
         self.assertEqual(self.it("convert", "a.mtx", "-o", "/dev/null").returncode, 0)
 
 
+    def test_what_does_nothing_is_refused(self):
+        for command, said in (
+                ("spmv a.mtx --autotune --kernel coo", "--autotune finds a kernel, and --kernel coo names one"),
+                ("permute a.mtx --method rcm --permutation p.txt", "--method and --permutation exclude each other"),
+                ("permute a.mtx --window 8", "--window goes with --method length"),
+                ("permute a.mtx --seed 8", "--seed goes with --method random"),
+                ("permute a.mtx --part-rows 8 --permutation p.txt", "--part-rows goes with --method partition"),
+                ("permute a.mtx -o b.mtx --save-permutation ./b.mtx", "both want the file ./b.mtx"),
+                ("spgemm a.mtx a.mtx --tile-size 8", "--tile-size goes with --kernel kernel0"),
+                ("generate --list -o b.mtx", "--list goes with neither GENERATOR nor -o"),
+                ("kernels --backend cpu --device 0", "--device 0 goes with a GPU, not with --backend cpu"),
+                ("info a.mtx --backend cpu --device 0", "--device 0 goes with a GPU, not with --backend cpu"),
+                ("solve a.mtx --rtol -1", "--rtol -1: must be a number, 0 or above"),
+                ("solve a.mtx --method jacobi --order rcm", "--order goes with --form rows or symmetric"),
+                ("--json info a.mtx", "--json goes after the command: tulle info --json"),
+                ("--threads 2 spmv a.mtx", "--threads goes after the command: tulle spmv --threads")):
+            with self.subTest(command):
+                done = self.it(*command.split())
+                self.assertEqual((done.returncode, done.stdout if "--json" not in command else ""), (2, ""), done.stderr)
+                self.assertIn(said, done.stderr)
+        done = self.it("spmv", "a.mtx", "-o", "")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("the name of a file is needed, and '' is none", done.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["-a.mtx", "a.mtx", "spmv"])
+
+    def test_endings_in_capitals(self):
+        for name, magic in (("b.mtx.GZ", b"\x1f\x8b"), ("b.MTX.ZST", b"\x28\xb5\x2f\xfd"), ("b.MTX", b"%%")):
+            self.assertEqual(self.it("convert", "a.mtx", "-o", name).returncode, 0)
+            self.assertEqual((pathlib.Path(self.folder) / name).read_bytes()[:len(magic)], magic)
+            self.assertIn("b: 3 x 3", self.it("info", name).stdout)
+        done = self.it("spy", "a.mtx", "-o", "b.SVG")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_files_that_were_written_are_named(self):
+        for command, name in (("spmv a.mtx -o y.mtx", "y.mtx"), ("solve gen:diagonal:n=3,values=spd -o x.mtx", "x.mtx"), ("solve gen:diagonal:n=3,values=spd --plot r.svg", "r.svg"),
+                              ("info a.mtx --plot l.svg", "l.svg"), ("permute a.mtx --repeat 0 --save-permutation p.txt", "p.txt")):
+            self.assertIn(f"wrote {name}, ", self.it(*command.split()).stderr)
+
+    def test_a_solve_that_fails_says_why(self):
+        pathlib.Path(self.folder, "n.mtx").write_text(
+            "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 2 9\n2 2 -1\n")
+        shapes = set()
+        for how in ("none", "jacobi", "block_jacobi"):
+            done = self.it("solve", "n.mtx", "--preconditioner", how, "--json")
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertIn("A is not symmetric: a_ij and a_ji differ at row 0, column 1, counted from 0", done.stderr)
+            shapes.add(tuple(json.loads(done.stdout)))
+        self.assertEqual(len(shapes), 1, shapes)
+        done = self.it("convert", "n.mtx", "--symmetric", "-o", "m.mtx")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("--symmetric: A is not symmetric: row 0", done.stderr)
+
+
 class Completions(unittest.TestCase):
     """The script of bash is driven as bash drives it; those of zsh and fish where these shells are."""
 
@@ -162,6 +216,10 @@ class Completions(unittest.TestCase):
         self.assertIn("csr.balanced", self.complete("tulle spmv a.mtx --kernel csr.b"))
         self.assertIn("chosen,csr.balanced", self.complete("tulle bench a.mtx --kernels chosen,csr.b"))
         self.assertEqual(self.complete("tulle completions "), ["bash", "zsh", "fish"])
+        self.assertEqual(self.complete("tulle --color "), ["auto", "always", "never"])
+        self.assertEqual(self.complete("tulle --color=al"), ["always"])
+        self.assertEqual(self.complete("tulle info -- --"), [])
+        self.assertEqual(self.complete("tulle info -- c"), ["cant.mtx"])
         self.assertEqual(self.complete("tulle spmv --repeat "), [])
         self.assertIn("gustavson", self.complete("tulle spgemm --kernel "))
         self.assertNotIn("gustavson", self.complete("tulle spmv --kernel "))

@@ -199,7 +199,7 @@ class Outputs(unittest.TestCase):
                 said += piece
         os.close(terminal)
         self.assertEqual(process.returncode, 4)
-        self.assertRegex(said, rb"^(\r\x1b\[K\[[= ]{20}\] +\d+% \d+ iterations, residual [^\r]+)+\r\x1b\[Ktulle: NOT_CONVERGED")
+        self.assertRegex(said, rb"^(\r\x1b\[K\[[= ]{20}\] +\d+% [\d,]+ iterations, residual [^\r]+)+\r\x1b\[Ktulle: NOT_CONVERGED")
         self.assertIn(b"NOT_CONVERGED", out)
         self.assertNotIn(b"\r", self.run_it(command)[2])
 

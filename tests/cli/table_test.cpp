@@ -35,6 +35,18 @@ TEST(Table, LeavesOutTheLeastImportantFirst) {
   EXPECT_EQ(narrow.lines[1].text, "  csr.rows  31.2 us") << "what stays, stays";
 }
 
+TEST(Table, BreaksAColumnThatHasAWidthWhereTheTableIsTooWide) {
+  table t({{.title = "kernel", .left = true}, {.title = "types", .left = true, .most = 8}, {"median"}});
+  t.row({"csr.rows", "f64 f32 i32", "31.2 us"});
+  EXPECT_EQ(text_of(t, 40),
+            "  kernel    types         median\n"
+            "  csr.rows  f64 f32 i32  31.2 us\n");
+  EXPECT_EQ(text_of(t, 30),
+            "  kernel    types      median\n"
+            "  csr.rows  f64 f32   31.2 us\n"
+            "            i32\n");
+}
+
 TEST(Table, BreaksTextIntoLinesThatFit) {
   table t({{.title = "kernel", .left = true}, {.title = "what it does", .wraps = true}});
   t.row({"ell", "rows padded to the longest, slot by slot, and some more words that need a line"});

@@ -71,6 +71,25 @@ TEST_P(cg_test, every_entry_of_the_history_is_a_residual) {
   }
 }
 
+TEST_P(cg_test, a_target_of_zero_ends_where_rounding_does) {
+  if (ctx().backend() == backend_kind::cuda) GTEST_SKIP() << "where a GPU stops is for its own loops to say";
+  const plain_csr<double> a = generated<double>("gen:stencil:points=5,n=10,values=spd");
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  cg_options options;
+  options.max_iterations = 10'000;
+  for (const preconditioner_kind m : preconditioners()) {
+    options.preconditioner = m;
+    options.rtol = 0;
+    for_kernels(a, options, [&](const cg_solver& solver) {
+      const auto s = solve(solver, b);
+      EXPECT_EQ(status_of(s.result), "NOT_CONVERGED");
+      EXPECT_LT(s.result.iterations, 1000);
+      // The attainable residual is rounding of b - A x times a small factor (Greenbaum, see above).
+      EXPECT_LE(s.result.residual, 4 * (s.result.iterations + 1) * residual_of(a, b, s.x).rounding);
+    });
+  }
+}
+
 TEST_P(cg_test, too_few_iterations_are_not_converged_and_end_where_they_end) {
   const plain_csr<double> a = generated<double>("gen:stencil:points=5,n=30,values=spd");
   const std::vector<double> b = random_rhs<double>(a.rows);

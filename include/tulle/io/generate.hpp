@@ -16,6 +16,9 @@ struct generator_info {
   std::string_view parameters;  ///< "n=100, points=7 (5, 7, 9, 27)"
   std::string_view summary;     ///< what matrices it makes
 };
+/// Those that take values=spd, in words: their patterns are symmetric, with a full diagonal.
+inline constexpr std::string_view takers_of_spd =
+    "stencil, fem, banded, diagonal, or arrow with as many columns as dense rows";
 /// All that there are, by name. Lives as long as the program.
 std::span<const generator_info> generators() noexcept;
 
@@ -26,9 +29,9 @@ bool is_generator(std::string_view spec) noexcept;
 void check_generator(std::string_view spec);
 
 /// Makes the matrix that `spec` names, in host memory, with sorted rows and no duplicates. The same matrix for any
-/// number of threads and on every machine. Every generator takes `values` (random, spd, integer; default random) and
-/// `seed` (default 1). Throws INVALID_ARGUMENT naming an unknown generator, key or value and what would be valid,
-/// OVERFLOW when the dimensions do not fit.
+/// number of threads and on every machine. Every generator takes `values` (random, integer, and spd where
+/// takers_of_spd names it; default random) and `seed` (default 1). Throws INVALID_ARGUMENT naming an unknown generator,
+/// key or value and what would be valid, OVERFLOW when the dimensions do not fit.
 template <scalar T>
 csr<T> generate(const context& ctx, std::string_view spec);
 
