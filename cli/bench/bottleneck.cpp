@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "common/quantity.hpp"
+
 namespace tulle::cli::bench {
 namespace {
 
@@ -34,7 +36,7 @@ verdict name_bottleneck(const evidence& e) {
   if (share > 1.05) return {"bandwidth", moved + ": partly out of cache, or measured while the machine was busy"};
   if (share >= bandwidth_share) return {"bandwidth", moved};
   if (short_run(e)) {
-    return {"latency", fmt::format("{:.1f} us is {:.1f} launches of {:.1f} us", e.time, e.time / e.launch, e.launch)};
+    return {"latency", fmt::format("{} is {:.1f} launches of {}", human_time(e.time), e.time / e.launch, human_time(e.launch))};
   }
   if (!has_share && !e.gather_time && !e.balance_time) return {"", "not measured"};
   const double gather = speedup(e.gather_time, e.time);

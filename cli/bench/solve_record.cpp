@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cells.hpp"
+#include "common/quantity.hpp"
 #include "machine.hpp"
 
 namespace tulle::cli::bench {
@@ -14,7 +15,7 @@ std::string solve_record::name() const {
 }
 
 std::string solve_record::complaint() const {
-  return fmt::format("{} after {} iterations, residual {:.2e} of ||b||", status, iterations, relative_residual);
+  return fmt::format("{} after {}, residual {:.2e} of ||b||", status, counted(iterations, "iteration"), relative_residual);
 }
 
 double solve_record::model_bytes() const {

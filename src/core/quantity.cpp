@@ -17,7 +17,7 @@ std::string in_words(as_time t) {
 std::string in_words(as_groups n) {
   std::string digits = fmt::format("{}", n.count);
   const std::size_t first = n.count < 0 ? 1 : 0;
-  for (std::size_t at = digits.size(); at > first + 3; at -= 3) digits.insert(at - 3, ",");
+  for (std::size_t at = digits.size(); at > first + 3; at -= 3) digits.insert(at - 3, 1, ',');
   return digits;
 }
 
