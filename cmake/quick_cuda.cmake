@@ -8,8 +8,6 @@ if(TULLE_QUICK_CUDA)
     set(TULLE_CUDA_IS_QUICK ON)
     add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:--Ofast-compile=max>)
     string(REPLACE "-O3" "-O1" CMAKE_CUDA_FLAGS_RELEASE "${CMAKE_CUDA_FLAGS_RELEASE}")  # launches, on the host
-    # At -O1 GCC 12 takes what CUB and buffers initialise for uninitialised.
-    add_compile_options("$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<CXX_COMPILER_ID:GNU>>:-Xcompiler=-Wno-maybe-uninitialized>")
     message(STATUS "tulle: device code is hardly optimised (TULLE_QUICK_CUDA): not for measuring")
   else()
     message(STATUS "tulle: this nvcc has no --Ofast-compile: TULLE_QUICK_CUDA changes nothing")
