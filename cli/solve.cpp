@@ -8,6 +8,7 @@
 #include <tulle/solvers/cg.hpp>
 #include <tulle/solvers/jacobi.hpp>
 
+#include "bench/cells.hpp"
 #include "common/backend.hpp"
 #include "common/command.hpp"
 #include "common/inputs.hpp"
@@ -92,7 +93,7 @@ json to_json(const solve_result& r) {
 void print_text(const solve_result& r) {
   page to(stdout);
   to.line(fmt::format("{}, {}", headline(r.matrix), r.precision));
-  to.fact("method", r.explanation);
+  to.fact("method", bench::without_plan_time(r.explanation));
   to.fact("backend", r.backend);
   to.fact("set-up", human_time(r.setup_us));
   to.fact("solve", fmt::format("{}: {} of {}", human_time(r.solve_us), counted(r.end.iterations, "iteration"),

@@ -207,7 +207,7 @@ TEST(generator_errors, say_what_would_be_right) {
            wrong{"gen:uniform:n=-1", status::invalid_argument, "at least 0"},
            wrong{"gen:uniform:n=-99999999999999999999", status::invalid_argument, "at least 0"},
            wrong{"gen:uniform:n=10", status::invalid_argument, "10 columns"},
-           wrong{"gen:uniform:values=ones", status::invalid_argument, "random, spd or integer"},
+           wrong{"gen:uniform:values=ones", status::invalid_argument, "values=random (random, integer)"},
            wrong{"gen:uniform:values=spd", status::invalid_argument, "symmetric"},
            wrong{"gen:rmat:values=spd", status::invalid_argument, "symmetric"},
            wrong{"gen:arrow:values=spd", status::invalid_argument, "symmetric"},
