@@ -73,16 +73,20 @@ std::pair<outcome, bool> run_failing(std::int64_t skip, const std::function<void
   return {result, stop_failing()};
 }
 
-namespace {
-
-/// Host memory that was given back is kept for later, until an allocation fails.
-std::int64_t live_but_for_kept_blocks() {
+void give_back_kept_blocks() {
+  const context ctx = context::cpu(1);
   fail_allocation_after(0);
   try {
-    const buffer<char> small(context::cpu(1), 1);
+    const buffer<char> small(ctx, 1);
   } catch (const error&) {
   }
   stop_failing();
+}
+
+namespace {
+
+std::int64_t live_but_for_kept_blocks() {
+  give_back_kept_blocks();
   return live_allocations();
 }
 

@@ -12,6 +12,8 @@ namespace tulle::test {
 void fail_allocation_after(std::int64_t skip);
 /// Back to normal; true if an allocation failed since `fail_allocation_after`.
 bool stop_failing();
+/// Host memory that was given back is kept for later, until an allocation fails, as one does here.
+void give_back_kept_blocks();
 /// Allocations less deallocations so far.
 std::int64_t live_allocations();
 /// Allocations so far.
