@@ -165,13 +165,13 @@ def is_taken_as_it_is(a):
 
 def to_csr(a):
     """A container of SciPy or CuPy as CSR. SciPy's own conversions trust indices, which are looked at first."""
-    look = {"csc": lambda: a.check_format(full_check=True), "bsr": lambda: a.check_format(full_check=True),
-            "coo": getattr(a, "_check", None)}.get(a.format)
-    if look is not None and not is_device_array(a.data):
-        try:
-            look()
-        except ValueError as error:
-            raise InvalidStructure(str(error)) from None
+    try:
+        if a.format in ("csc", "bsr") and not is_device_array(a.data):
+            a.check_format(full_check=True)
+        elif a.format == "coo" and hasattr(a, "_check") and not is_device_array(a.data):
+            a._check()
+    except ValueError as error:
+        raise InvalidStructure(str(error)) from None
     return a.tocsr()
 
 

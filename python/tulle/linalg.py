@@ -119,7 +119,8 @@ def _diagonal(A):
     a = A if hasattr(A, "diagonal") else _plain(A)
     if not hasattr(a, "diagonal"):
         raise ValueError(f"M = jacobi: a {type(A).__name__} has no diagonal")
-    return np.asarray(a.diagonal()) if not _matrix.is_device_array(b := a.diagonal()) else b
+    diagonal = a.diagonal()
+    return diagonal if _matrix.is_device_array(diagonal) else np.asarray(diagonal)
 
 
 def _apply(A):

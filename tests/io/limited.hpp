@@ -20,6 +20,17 @@ inline rlim_t address_space() {
   return pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
 }
 
+/// 4 GiB of one line, as `compress` packs 16 MiB of it, 256 times over.
+template <class Compress>
+std::string bomb_of(const std::string& line, const Compress& compress) {
+  std::string block;
+  while (block.size() < 16 * megabyte) block += line;
+  const std::string packed = compress(block);
+  std::string all;
+  for (int k = 0; k < 256; ++k) all += packed;
+  return all;
+}
+
 /// Runs `call` in a child process that may use `limit` more bytes of address space, on one thread (the child of a
 /// process with threads has none). Returns the status that it ends in, -1 for a crash.
 template <class F>

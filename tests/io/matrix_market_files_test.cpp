@@ -10,12 +10,12 @@
 #include <future>
 #include <thread>
 
-#include "parse.hpp"
+#include "file_test.hpp"
 
 namespace tulle::test {
 namespace {
 
-const std::string text = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.5\n2 1 -2\n";
+const std::string& text = small_text;
 
 std::string gzip(const std::string& bytes) {
   std::string out(compressBound(static_cast<uLong>(bytes.size())) + 64, '\0');
@@ -31,24 +31,7 @@ std::string gzip(const std::string& bytes) {
   return out;
 }
 
-std::string large_text() {
-  std::string large = "%%MatrixMarket matrix coordinate integer general\n1000 1000 100000\n";
-  for (int k = 0; k < 100000; ++k) large += fmt::format("{} {} {}\n", 1 + k % 1000, 1 + k / 1000, k);
-  return large;
-}
-
-class MatrixMarketFiles : public testing::Test {
- protected:
-  plain_csr<double> read(const std::string& bytes, std::string_view file = "a.mtx") {
-    write_file(directory_ / file, bytes);
-    return plain(read_matrix_market<double>(directory_ / file));
-  }
-  void expect_unreadable(const std::string& bytes, std::string_view why) {
-    const std::string message = expect_error(status::file_io, why, [&] { read(bytes); });
-    EXPECT_NE(message.find("a.mtx"), std::string::npos) << message;
-  }
-  temporary_directory directory_;
-};
+class MatrixMarketFiles : public file_test {};
 
 /// Another file in place of standard input, until the end.
 class standard_input {

@@ -71,14 +71,7 @@ TEST_F(MatrixMarketLimits, ProductOverManyEmptyColumns) {
 /// Gigabytes of text in some kilobytes: refused early, and with the reason.
 TEST_F(MatrixMarketLimits, DecompressionBombs) {
   const temporary_directory directory;
-  const auto many = [](const std::string& line) {
-    std::string block;
-    while (block.size() < 16 * megabyte) block += line;
-    const std::string frame = zstd(block);
-    std::string frames;
-    for (int k = 0; k < 256; ++k) frames += frame;
-    return frames;
-  };
+  const auto many = [](const std::string& line) { return bomb_of(line, zstd); };
   const std::string banner = "%%MatrixMarket matrix coordinate real general\n";
   const struct {
     std::string bytes;

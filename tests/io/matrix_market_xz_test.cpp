@@ -6,13 +6,13 @@
 #include <future>
 #include <random>
 
+#include "file_test.hpp"
 #include "limited.hpp"
-#include "parse.hpp"
 
 namespace tulle::test {
 namespace {
 
-const std::string text = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1.5\n2 1 -2\n";
+const std::string& text = small_text;
 
 std::string xz(const std::string& bytes) {
   std::string out(lzma_stream_buffer_bound(bytes.size()), '\0');
@@ -24,24 +24,7 @@ std::string xz(const std::string& bytes) {
   return out;
 }
 
-std::string large_text() {
-  std::string large = "%%MatrixMarket matrix coordinate integer general\n1000 1000 100000\n";
-  for (int k = 0; k < 100000; ++k) large += fmt::format("{} {} {}\n", 1 + k % 1000, 1 + k / 1000, k);
-  return large;
-}
-
-class Xz : public testing::Test {
- protected:
-  plain_csr<double> read(const std::string& bytes, std::string_view file = "a.mtx") {
-    write_file(directory_ / file, bytes);
-    return plain(read_matrix_market<double>(directory_ / file));
-  }
-  void expect_unreadable(const std::string& bytes, std::string_view why) {
-    const std::string message = expect_error(status::file_io, why, [&] { read(bytes); });
-    EXPECT_NE(message.find("a.mtx"), std::string::npos) << message;
-  }
-  temporary_directory directory_;
-};
+class Xz : public file_test {};
 
 TEST_F(Xz, IsToldByContent) {
   const auto expected = parse(text);
@@ -109,14 +92,7 @@ TEST_F(Xz, ClaimsOfMemoryAreNotBelieved) {
 /// Gigabytes of text in some kilobytes: refused early, and with the reason.
 TEST_F(Xz, DecompressionBombs) {
   if (TULLE_SANITIZED) GTEST_SKIP() << "sanitizers reserve more address space than any limit";
-  const auto many = [](const std::string& line) {
-    std::string block;
-    while (block.size() < 16 * megabyte) block += line;
-    const std::string stream = xz(block);
-    std::string streams;
-    for (int k = 0; k < 256; ++k) streams += stream;
-    return streams;
-  };
+  const auto many = [](const std::string& line) { return bomb_of(line, xz); };
   const std::string banner = "%%MatrixMarket matrix coordinate real general\n";
   const struct {
     std::string bytes;
