@@ -71,12 +71,34 @@ TEST_P(spmv_columns, are_right_in_pieces_of_rows) {
   check_all<double>(uneven(700, 900, true), "csr.pieces");
   check_all<float>(uneven(90, 30'000, true), "csr.pieces");  // a row in hundreds of parts
 }
+/// Rows of one to three entries, or of `round` and of one less, and between some of them up to 120 empty ones.
+plain_csr<> short_rows(index_t rows, index_t round) {
+  plain_csr<> m{0, 500};
+  while (m.rows < rows) {
+    const index_t r = m.rows, length = r % 5 == 0 ? round - r % 2 : 1 + r % 3;
+    std::vector<index_t> columns;
+    for (index_t k = 0; k < length; ++k) columns.push_back((r * 17 + k) % m.cols);
+    m.add_row(columns);
+    for (index_t empty = r % 11 == 3 ? r % 121 : 0; empty > 0; --empty) m.add_row({});
+  }
+  for (std::size_t k = 0; k < m.colind.size(); ++k) m.values.push_back(static_cast<double>(k * 7 % 11) - 5);
+  return m;
+}
+
+TEST_P(spmv_columns, are_right_where_rows_are_short_or_empty) {
+  const std::string kernel = ctx().backend() == backend_kind::cuda ? "csr.pieces" : "";
+  for (const index_t round : {1, 16, 32}) {
+    check_all<double>(short_rows(2000, round), kernel);
+    check_all<float>(short_rows(2000, round), kernel);
+  }
+  check_all<float>(plain_csr<>{100, 7, std::vector<std::int64_t>(101)}, kernel);
+}
 /// Few enough for compute-sanitizer.
 TEST_P(spmv_columns, of_long_rows) {
   const plain_csr<> m = uneven(40, 500, true);
   const csr<double> a = m.on(ctx());
   for (const auto order : {row_major, column_major}) {
-    for (const index_t count : {3, 8, 40}) {
+    for (const index_t count : {3, 8, 40, 64}) {
       for (const bool told : {true, false}) {
         spmv_options options;
         if (ctx().backend() == backend_kind::cuda) options.kernel = "csr.pieces";
