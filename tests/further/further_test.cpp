@@ -141,9 +141,12 @@ TYPED_TEST(further, a_wrong_element_is_seen) {
   any_spmv_plan(context::cpu(1), matrix_ref(a.host)).apply(1, on<T>(context::cpu(1), x.span()), 0, y);
   EXPECT_LE(error_ratio(reference, host_span<const T>(y.data(), y.size())), 1);
   T& changed = y.data()[y.size() / 2];
-  if constexpr (std::same_as<T, bool>) changed = !changed;
-  else if constexpr (complex_scalar<T>) changed += T(0, static_cast<typename T::value_type>(1));
-  else ++changed;
+  if constexpr (std::same_as<T, bool>)
+    changed = !changed;
+  else if constexpr (complex_scalar<T>)
+    changed += T(0, static_cast<typename T::value_type>(1));
+  else
+    ++changed;
   EXPECT_GT(error_ratio(reference, host_span<const T>(y.data(), y.size())), 1);
 }
 
@@ -196,7 +199,8 @@ TYPED_TEST(further, products_keep_the_bound) {
       const matrix<T> a(ctx, m);
       const matrix_ref c = spgemm(ctx, a.here, a.here);
       const csr<T> sorted = host_csr<T>(sum_duplicates(ctx, a.here));
-      const auto verdict = check_spgemm(context::cpu(1), spgemm_expectation<T>{sorted.view(), sorted.view()}, host_csr<T>(c).view());
+      const auto verdict =
+          check_spgemm(context::cpu(1), spgemm_expectation<T>{sorted.view(), sorted.view()}, host_csr<T>(c).view());
       EXPECT_TRUE(verdict.ok()) << name << " " << verdict.error_ratio << verdict.wrong;
       EXPECT_EQ(verdict.checked_rows, m.rows);
     }
@@ -212,6 +216,79 @@ TYPED_TEST(further, transposes_twice_give_the_matrix_back) {
     ASSERT_EQ(sorted.nnz(), twice.nnz());
     EXPECT_EQ(std::memcmp(sorted.values.data(), twice.values.data(), sorted.values.bytes()), 0);
     EXPECT_EQ(std::memcmp(sorted.colind.data(), twice.colind.data(), sorted.colind.bytes()), 0);
+  });
+}
+
+/// -2 to 2; complex ones with another imaginary part.
+template <scalar T>
+T small_number(std::int64_t k) {
+  const std::int64_t n = k * 7 % 5 - 2;
+  if constexpr (complex_scalar<T>) {
+    using part = typename T::value_type;
+    return {static_cast<part>(n), static_cast<part>(k % 3)};
+  } else {
+    return static_cast<T>(n);
+  }
+}
+
+TYPED_TEST(further, sums_scaled_rows_and_diagonals_are_exact) {
+  using T = TypeParam;
+  constexpr index_t n = 70;
+  const bool any = std::same_as<T, bool>;
+  const double alpha = any ? 1 : 3, beta = any ? 1 : -2;
+  this->everywhere([&](const context& ctx) {
+    // A has the columns of a row below it, B every third; both have some diagonal entries, A some of them twice.
+    std::vector<T> dense(n * n), diagonal_of_a(n), by_row(n * n);
+    numbers<T> factors(n, 0);
+    for (index_t i = 0; i < n; ++i) factors.data[i] = small_number<T>(i + 1);
+    const auto make = [&](bool first) {
+      std::vector<std::int64_t> rowptr{0};
+      std::vector<index_t> colind;
+      for (index_t r = 0; r < n; ++r) {
+        for (index_t c = 0; c < n; ++c) {
+          if (first ? c <= r && r % 4 != 1 : (r + c) % 3 == 0) colind.push_back(c);
+          if (first && c == r && r % 4 == 2) colind.push_back(c);
+        }
+        rowptr.push_back(static_cast<std::int64_t>(colind.size()));
+      }
+      numbers<T> values(colind.size(), 0);
+      for (std::size_t k = 0; k < colind.size(); ++k) values.data[k] = small_number<T>(static_cast<std::int64_t>(k));
+      for (index_t r = 0; r < n; ++r) {
+        for (auto k = rowptr[r]; k < rowptr[r + 1]; ++k) {
+          const auto at = static_cast<std::size_t>(r * n + colind[k]);
+          const T v = values.data[k];
+          if constexpr (std::same_as<T, bool>) {
+            dense[at] = dense[at] || v;
+            if (first) by_row[at] = by_row[at] || (v && factors.data[r]);
+            if (first && colind[k] == r) diagonal_of_a[r] = diagonal_of_a[r] || v;
+          } else {
+            dense[at] += static_cast<T>(first ? alpha : beta) * v;
+            if (first) by_row[at] += v * factors.data[r];
+            if (first && colind[k] == r) diagonal_of_a[r] += v;
+          }
+        }
+      }
+      return csr<T>{n, n, to_buffer(ctx, rowptr), to_buffer(ctx, colind), on<T>(ctx, values.span())};
+    };
+    const csr<T> a = make(true), b = make(false);
+    const auto expect_equal = [&](const matrix_ref& got, const std::vector<T>& expected) {
+      const csr<T> m = host_csr<T>(sum_duplicates(ctx, got));
+      std::vector<T> full(n * n);
+      for (index_t r = 0; r < n; ++r) {
+        for (auto k = m.rowptr.data()[r]; k < m.rowptr.data()[r + 1]; ++k)
+          full[static_cast<std::size_t>(r * n + m.colind.data()[k])] = m.values.data()[k];
+      }
+      EXPECT_TRUE(full == expected);
+    };
+    expect_equal(add(ctx, alpha, a, beta, b), dense);
+    expect_equal(scale_rows(ctx, a, on<T>(ctx, factors.span())), by_row);
+    const csr<T> turned =
+        host_csr<T>(transpose(ctx, scale_columns(ctx, transpose(ctx, a).matrix, on<T>(ctx, factors.span()))).matrix);
+    expect_equal(clone(ctx, matrix_ref(turned)), by_row);
+    buffer<T> out(ctx, n);
+    diagonal(ctx, a, out);
+    const buffer<T> back = clone(context::cpu(1), out);
+    EXPECT_TRUE(std::equal(diagonal_of_a.begin(), diagonal_of_a.end(), back.data()));
   });
 }
 
@@ -309,7 +386,10 @@ TEST(further_refusals, name_the_type) {
   };
   EXPECT_NE(message([&] { any_spmv_plan(ctx, a, {.kernel = "packed"}); }).find("c128"), std::string::npos);
   EXPECT_NE(message([&] { spgemm_masked(ctx, a, a, a); }).find("c128"), std::string::npos);
-  EXPECT_NE(message([&] { any_spmv_plan(ctx, identity(ctx, 3, scalar_type::boolean)).apply(2, buffer<bool>(ctx, 3), 0, *std::make_unique<buffer<bool>>(ctx, 3)); }).find("bool"),
+  EXPECT_NE(message([&] {
+              any_spmv_plan(ctx, identity(ctx, 3, scalar_type::boolean))
+                  .apply(2, buffer<bool>(ctx, 3), 0, *std::make_unique<buffer<bool>>(ctx, 3));
+            }).find("bool"),
             std::string::npos);
 }
 

@@ -5,29 +5,15 @@
 // One thread: an entry, with a binary search in its row, so that dense rows are no slower. Pattern: 8 bytes of scratch
 // per nonzero of B. Values: 12 to 20 bytes per nonzero of C and the searches; no scratch.
 #include "cuda/device/arithmetic.cuh"
+#include "cuda/matrix/further.hpp"
 #include "cuda/matrix/matrix.hpp"
+#include "cuda/matrix/pattern.cuh"
 #include "cuda/runtime/entries.cuh"
 #include "cuda/runtime/primitives.hpp"
 #include "cuda/runtime/read_back.hpp"
 
 namespace tulle::cuda {
 namespace {
-
-template <class O>
-struct pattern {
-  const O* rowptr;
-  const index_t* colind;
-
-  explicit pattern(const matrix_ref& m) : rowptr(static_cast<const O*>(m.rowptr)), colind(m.colind) {}
-  /// The first entry of a row whose column is not below `column`; the end of the row where there is none.
-  __device__ std::int64_t find(index_t row, index_t column) const {
-    const std::int64_t begin = rowptr[row];
-    return begin + lower_bound(colind + begin, rowptr[row + 1] - begin, column);
-  }
-  __device__ bool has(index_t row, index_t column, std::int64_t at) const {
-    return at < rowptr[row + 1] && colind[at] == column;
-  }
-};
 
 template <class O>
 entry_map add_pattern_typed(const context& ctx, const matrix_ref& ma, const matrix_ref& mb) {
@@ -85,11 +71,13 @@ void add_values_typed(const context& ctx, T alpha, const matrix_ref& ma, T beta,
 }  // namespace
 
 entry_map add_patterns(const context& ctx, const matrix_ref& a, const matrix_ref& b) {
-  return dispatch<type_set::all>(pattern_types(a.types), [&]<class, class O>() { return add_pattern_typed<O>(ctx, a, b); });
+  return dispatch<type_set::all>(pattern_types(a.types),
+                                 [&]<class, class O>() { return add_pattern_typed<O>(ctx, a, b); });
 }
 
 void add_values(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b,
                 const matrix_ref& c, void* values) {
+  if (is_further(c.types.value)) return add_further_values(ctx, alpha, a, beta, b, c, values);
   dispatch<type_set::all>(c.types, [&]<class T, class O>() {
     add_values_typed<T, O>(ctx, static_cast<T>(alpha), a, static_cast<T>(beta), b, c, static_cast<T*>(values));
   });

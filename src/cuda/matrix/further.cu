@@ -1,7 +1,10 @@
-// Values of further types: moved and summed by positions, conjugated, told from 0. One thread: an entry.
-#include "cuda/matrix/further.hpp"
+// Values of further types: moved and summed by positions, added, scaled, conjugated, told from 0. One thread: an entry,
+// or for the diagonal a row. Compiled without contraction where a product is added: it is rounded first.
+#include <algorithm>
 
-#include "cuda/runtime/launch.cuh"
+#include "cuda/matrix/further.hpp"
+#include "cuda/matrix/pattern.cuh"
+#include "cuda/runtime/entries.cuh"
 #include "kernels/backends.hpp"
 #include "kernels/further_types.hpp"
 
@@ -31,14 +34,65 @@ void nonzero_typed(const context& ctx, std::int64_t count, const N* from, float*
   for_each_item(ctx, "nonzero", count, [=] __device__(std::int64_t i) { flags[i] = is_zero(from[i]) ? 0.0f : 1.0f; });
 }
 
+template <class N, class O>
+void add_typed(const context& ctx, double alpha, const matrix_ref& ma, double beta, const matrix_ref& mb,
+               const matrix_ref& mc, N* values) {
+  const pattern<O> a(ma), b(mb), c(mc);
+  const auto* const a_values = static_cast<const N*>(ma.values);
+  const auto* const b_values = static_cast<const N*>(mb.values);
+  for_each_entry(ctx, "add_values", mc.nnz, mc.rows, c.rowptr, [=] __device__(index_t row, std::int64_t k) {
+    const index_t column = c.colind[k];
+    const std::int64_t i = a.find(row, column), j = b.find(row, column);
+    const bool in_a = alpha != 0 && a.has(row, column, i), in_b = beta != 0 && b.has(row, column, j);
+    const N of_a = in_a ? scaled(alpha, a_values[i]) : N::zero(), of_b = in_b ? scaled(beta, b_values[j]) : N::zero();
+    values[k] = in_a && in_b ? add(of_a, of_b) : in_a ? of_a : of_b;
+  });
+}
+
+template <class N, class O>
+void diagonal_typed(const context& ctx, const matrix_ref& a, N* out, std::int64_t stride) {
+  const auto* const values = static_cast<const N*>(a.values);
+  for_each_item(ctx, "diagonal", std::min(a.rows, a.cols),
+                [=, rowptr = static_cast<const O*>(a.rowptr), colind = a.colind] __device__(std::int64_t row) {
+                  N sum = N::zero();
+                  for (std::int64_t k = rowptr[row]; k < rowptr[row + 1]; ++k) {
+                    if (colind[k] == row) sum = add(sum, values[k]);
+                  }
+                  out[row * stride] = sum;
+                });
+}
+
+template <class N, class O>
+void scale_typed(const context& ctx, const matrix_ref& a, const value_scaling& how, N* to) {
+  const auto* const values = static_cast<const N*>(a.values);
+  const auto* const factors = static_cast<const N*>(how.factors);
+  for_each_entry(
+      ctx, "scale", a.nnz, a.rows, static_cast<const O*>(a.rowptr),
+      [=, by_column = how.by_column, stride = how.stride, colind = a.colind] __device__(index_t row, std::int64_t k) {
+        to[k] = multiply_add(N::zero(), values[k], factors[(by_column ? colind[k] : row) * stride]);
+      });
+}
+
+/// f.template operator()<N, O>() for the numbers and offsets of a matrix.
+template <class F>
+void dispatch_csr(type_key types, F&& f) {
+  further::dispatch(types.value, [&]<class N>() {
+    if (types.offset == offset_type::i64) {
+      f.template operator()<N, std::int64_t>();
+    } else {
+      f.template operator()<N, std::int32_t>();
+    }
+  });
+}
+
 template <class N>
 void ones_typed(const context& ctx, std::int64_t count, N* to) {
   for_each_item(ctx, "ones", count, [=] __device__(std::int64_t i) { to[i] = N::one(); });
 }
 
 void conjugate(const context& ctx, scalar_type type, std::int64_t count, const void* from, void* to) {
-  further::dispatch(
-      type, [&]<class N>() { conjugate_typed(ctx, count, static_cast<const N*>(from), static_cast<N*>(to)); });
+  further::dispatch(type,
+                    [&]<class N>() { conjugate_typed(ctx, count, static_cast<const N*>(from), static_cast<N*>(to)); });
 }
 
 void nonzero(const context& ctx, scalar_type type, std::int64_t count, const void* from, float* flags) {
@@ -62,8 +116,22 @@ const further_kernels& further_values() {
 }
 
 void map_further_values(const context& ctx, const value_map& m) {
-  further::dispatch(
-      m.type, [&]<class N>() { map_typed(ctx, m, static_cast<const N*>(m.from), static_cast<N*>(m.to)); });
+  further::dispatch(m.type,
+                    [&]<class N>() { map_typed(ctx, m, static_cast<const N*>(m.from), static_cast<N*>(m.to)); });
+}
+
+void add_further_values(const context& ctx, double alpha, const matrix_ref& a, double beta, const matrix_ref& b,
+                        const matrix_ref& c, void* values) {
+  dispatch_csr(c.types,
+               [&]<class N, class O>() { add_typed<N, O>(ctx, alpha, a, beta, b, c, static_cast<N*>(values)); });
+}
+
+void further_diagonal(const context& ctx, const matrix_ref& a, void* out, std::int64_t stride) {
+  dispatch_csr(a.types, [&]<class N, class O>() { diagonal_typed<N, O>(ctx, a, static_cast<N*>(out), stride); });
+}
+
+void scale_further_values(const context& ctx, const matrix_ref& a, const value_scaling& how, void* values) {
+  dispatch_csr(a.types, [&]<class N, class O>() { scale_typed<N, O>(ctx, a, how, static_cast<N*>(values)); });
 }
 
 void fill_ones(const context& ctx, scalar_type type, std::int64_t count, void* values) {

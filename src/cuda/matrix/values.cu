@@ -75,6 +75,7 @@ void map_values(const context& ctx, const value_map& m) {
 }
 
 void diagonal(const context& ctx, const matrix_ref& a, void* out, std::int64_t stride) {
+  if (is_further(a.types.value)) return further_diagonal(ctx, a, out, stride);
   const index_t count = std::min(a.rows, a.cols);
   dispatch<type_set::all>(a.types, [&]<class T, class O>() {
     launch_items(ctx, "diagonal", diagonal_kernel<T, O>, std::int64_t{count} * 32, count,
@@ -84,6 +85,7 @@ void diagonal(const context& ctx, const matrix_ref& a, void* out, std::int64_t s
 }
 
 void scale_values(const context& ctx, const matrix_ref& a, const value_scaling& how, void* values) {
+  if (is_further(a.types.value)) return scale_further_values(ctx, a, how, values);
   dispatch<type_set::all>(a.types,
                           [&]<class T, class O>() { scale_typed(ctx, a.as<T, O>(), how, static_cast<T*>(values)); });
 }

@@ -1,17 +1,19 @@
 // csr.pieces: several right-hand sides from a CSR read in place. Rows are taken in pieces of equal work
 // (row_pieces.cuh), a warp each. A lane holds 16 bytes of a row of Y, `across` lanes side by side a panel of up to 512
 // bytes; where rows are long, `along` lanes take every along-th entry of a row, and the lanes left are for other rows
-// (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for parts of long rows). Panels run side by side in one
-// launch. Parts of cut rows leave their sums in memory, and a second kernel adds them in order. Bytes per nonzero and
-// panel: sizeof(T) + 4, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major ones, where the
-// plan was told to expect them; else panels are 8 vectors, with lanes along rows. Chosen for several right-hand sides
-// of plans that were not told how many, and for many of them and long rows.
+// (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for parts of long rows). Rows of X of 128 bytes and more
+// come by asynchronous copies (csr_pieces_ring.cuh) unless rows are long. Panels run side by side in one launch. Parts
+// of cut rows leave their sums in memory, and a second kernel adds them in order. Bytes per nonzero and panel:
+// sizeof(T) + 4, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major ones, where the plan
+// was told to expect them; else panels are 8 vectors, with lanes along rows. Chosen for several right-hand sides of
+// plans that were not told how many, and for many of them and long rows.
 #include <algorithm>
 #include <limits>
 #include <tulle/core/buffer.hpp>
 
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/csr_pieces_kernel.cuh"
+#include "cuda/spmv/csr_pieces_ring.cuh"
 #include "cuda/spmv/turn_vectors.cuh"
 
 namespace tulle::cuda {
@@ -123,7 +125,13 @@ class csr_pieces final : public csr_operator<T, O> {
     const index_t columns = std::min(left, pass_);
     if (wide(x) && left >= each) {
       const index_t whole = columns - columns % each;
-      by_warps<4>(wide_rows<T>{from, x.row_stride, whole}, across_for(whole, each), whole, store, stream);
+      const wide_rows<T> rows{from, x.row_stride, whole};
+      const int across = across_for(whole, each);
+      if (row_by_row(across)) {
+        by_warps<4>(rows, across, whole, store, stream);
+      } else {
+        by_ring(rows, across, store, stream);
+      }
       add_parts(whole, store, stream);
       return whole;
     }
@@ -154,6 +162,22 @@ class csr_pieces final : public csr_operator<T, O> {
     }();
     start("csr.pieces", kernel, pieces_.view().count * 32, ceil_div(columns, across * Rows::count), stream, this->a_,
           pieces_.view(), x, by, store, part_sums<T>{parts_.data(), columns});
+  }
+  /// Rows of X are shorter than a line, or there are so many entries of a row that reading ahead in one is enough,
+  /// which leaves L1 to X. H200, f32, 128 columns: 3 or 600 a row 2040 us and by the ring 1574, R-MAT 16 (40 a row) 310
+  /// and 270, documents and words (60) 89 and 113, FEM of 5 unknowns (127) 879 and 1415.
+  [[nodiscard]] bool row_by_row(int across) const {
+    constexpr double long_rows = 48;
+    return across < 8 || (across == 32 && mean_ >= long_rows);
+  }
+  template <int Across = 8>
+  void by_ring(const wide_rows<T>& x, int across, const scale_and_store_many<T>& store, cudaStream_t stream) {
+    if constexpr (Across < 32) {
+      if (across > Across) return by_ring<2 * Across>(x, across, store, stream);
+    }
+    start("csr.pieces.ring", csr_pieces_ring_kernel<Across, T, O>, pieces_.view().count * 32,
+          ceil_div(x.columns, Across * each), stream, this->a_, pieces_.view(), x, store,
+          part_sums<T>{parts_.data(), x.columns});
   }
   void add_parts(index_t columns, const scale_and_store_many<T>& store, cudaStream_t stream) {
     const int width = std::min(across_for(columns, 1), 32);
