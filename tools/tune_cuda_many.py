@@ -21,7 +21,7 @@ HEADER = ROOT / "src/plan/spmm_tuning_cuda.hpp"
 TASKS = ["8r", "32r", "128r", "32c"]
 MARGIN = 1.05  # spmm_choice_cuda.cpp
 LEAST_SAMPLES = 20
-NOT_JUDGED = {"default", "csr.pieces"}  # the second has a rule of its own
+NOT_JUDGED = {"default"}
 
 
 def read(record, program):
@@ -39,6 +39,8 @@ def considered(case, kernel):
     if kernel == "bin_bsr.compact" and (case["task"] in ("32r", "128r") or case["fill"] < 0.4 or case["skew"] >= 16 or case["block_rows"] < 4096):
         return False
     if kernel == "csr.stream" and (case["task"].endswith("c") or case["longest"] > 1000 or case["skew"] >= 16):  # a block walks a row
+        return False
+    if kernel == "csr.pieces" and case["task"] == "8r":  # rows of X shorter than a line
         return False
     return kernel in case["ours"]
 

@@ -224,7 +224,7 @@ void any_spmv_plan::impl::prepare_many() {
   if (kernel->has.many) {
     if (options.effort == spmv_effort::none && columns == 0) return;
     if (told ? is_as_wanted(ctx.backend(), kernel->name, wanted->name)
-             : suits_many(ctx.backend(), kernel->name, stats, source.ref().types, columns > 0 ? columns : any_number,
+             : suits_many(ctx.backend(), kernel->name, source.ref().types, columns > 0 ? columns : any_number,
                           columns == 0 || told_by_row())) {
       return;
     }
@@ -247,7 +247,7 @@ spmv_operator& any_spmv_plan::impl::many_operator(const const_multivector_ref& x
   const bool by_row = x.order == vector_order::row_major && y.order == vector_order::row_major;
   // What a plan was told is what it chose for.
   const bool told = options.columns > 1 && x.count > 1 && by_row == told_by_row();
-  const bool suits = !told && kernel->has.many && suits_many(ctx.backend(), kernel->name, stats, source.ref().types, x.count, by_row);
+  const bool suits = !told && kernel->has.many && suits_many(ctx.backend(), kernel->name, source.ref().types, x.count, by_row);
   return suits ? *op : *many;
 }
 

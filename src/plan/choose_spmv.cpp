@@ -240,11 +240,10 @@ bool is_as_wanted(backend_kind backend, std::string_view kernel, std::string_vie
   return backend == backend_kind::cpu ? suits_many_cpu(kernel) : is_alike_for_many(kernel, wanted);
 }
 
-bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& stats, type_key types, index_t columns,
-                bool by_row) {
+bool suits_many(backend_kind backend, std::string_view kernel, type_key types, index_t columns, bool by_row) {
   if (columns == 1) return true;
   if (backend == backend_kind::cpu) return suits_many_cpu(kernel);
-  return suits_many_cuda(kernel, stats, {columns, by_row, size_of(types.value)});
+  return suits_many_cuda(kernel, {columns, by_row, size_of(types.value)});
 }
 
 spmv_choice choose_spmv(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy) {

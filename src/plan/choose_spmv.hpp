@@ -18,8 +18,7 @@ std::string_view kernel_for_many(const device_info& device, const csr_stats& sta
 /// Whether `kernel` takes several right-hand sides as `wanted`, which that named, does.
 bool is_as_wanted(backend_kind backend, std::string_view kernel, std::string_view wanted);
 /// Whether `kernel`, chosen for one vector, is to take `columns` at once, though the one above could.
-bool suits_many(backend_kind backend, std::string_view kernel, const csr_stats& stats, type_key types, index_t columns,
-                bool by_row);
+bool suits_many(backend_kind backend, std::string_view kernel, type_key types, index_t columns, bool by_row);
 /// The kernel that reads a BSR in place: for effort `none`, and on a CPU.
 inline constexpr std::string_view kernel_for_blocks = "bsr";
 /// The kernel that reads a bin_bsr in place, and the one that makes of it, or of a BSR on a device, what is fastest to

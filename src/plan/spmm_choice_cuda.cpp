@@ -58,7 +58,6 @@ bool is_considered(std::string_view kernel, const csr_stats& s, const many_task&
 }  // namespace
 
 std::string_view choose_many_cuda(const csr_stats& s, const many_task& task, const device_info& device) {
-  if (suits_pieces(s, task)) return "csr.pieces";
   const spmm_task_costs& costs = costs_for(task);
   const spmm_terms_of terms(s, task.value, task.columns, device);
   std::string_view best = many_candidates.front();

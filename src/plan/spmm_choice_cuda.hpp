@@ -1,7 +1,7 @@
-// Which kernel takes several right-hand sides on CUDA where a plan was told how many come and how they lie: the one that
-// is predicted to take least time. Costs are data (spmm_tuning_cuda.hpp, made by tools/tune cuda_many) for some numbers of
-// columns, of which the nearest counts, and scaled to other devices as those for one vector (spmv_costs_cuda.hpp).
-// docs/notes/0029-choice-many.md.
+// Which kernel takes several right-hand sides on CUDA where a plan was told how many come and how they lie: the one
+// that is predicted to take least time. Costs are data (spmm_tuning_cuda.hpp, made by tools/tune cuda_many) for some
+// numbers of columns, of which the nearest counts, and scaled to other devices as those for one vector
+// (spmv_costs_cuda.hpp). docs/notes/0029-choice-many.md.
 #pragma once
 
 #include <array>

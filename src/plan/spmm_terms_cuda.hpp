@@ -13,14 +13,30 @@
 
 namespace tulle {
 
-/// csr.stream stands for all kernels of CSR, which share its pass, but csr.pieces, which has a rule (`suits_pieces`).
-inline constexpr std::array<std::string_view, 3> many_candidates = {"packed", "csr.stream", "bin_bsr.compact"};
+/// csr.stream stands for all kernels of CSR, which share its pass, but csr.pieces.
+inline constexpr std::array<std::string_view, 4> many_candidates = {"packed", "csr.pieces", "csr.stream",
+                                                                    "bin_bsr.compact"};
 
 /// Lines of X: `tile`, `window`, `slab` those that are different among entries that lie together (spmv_terms_cuda.hpp),
 /// `far` and `far_slab` those that L2 does not hold.
 struct spmm_terms_cuda {
   enum term {
-    launch, ramp, rows, cols, entries, lines, tile, window, slab, far, far_slab, bytes, ragged, few_rows, longest, count
+    launch,
+    ramp,
+    rows,
+    cols,
+    entries,
+    lines,
+    tile,
+    window,
+    slab,
+    far,
+    far_slab,
+    bytes,
+    ragged,
+    few_rows,
+    longest,
+    count
   };
   std::array<double, count> of{};
 
@@ -46,9 +62,11 @@ class spmm_terms_of {
   [[nodiscard]] terms of(std::string_view kernel) const {
     const bool packed = kernel == "packed";
     const double n = static_cast<double>(s_.nnz) / million, rows = s_.rows / million;
-    const double x_row = lines_ * line_bytes;  // bytes; packed reads a panel of a line after the other
-    const double past = past_l2(s_.cols * (packed ? std::min(x_row, line_bytes) : x_row));
-    const double passes = packed ? std::max(1.0, lines_) : 1;
+    const double panel = packed                   ? 1
+                         : kernel == "csr.pieces" ? 4
+                                                  : lines_;  // lines of X that are read in one pass over A
+    const double past = past_l2(s_.cols * std::min(lines_, panel) * line_bytes);
+    const double passes = std::max(1.0, lines_ / panel);
     terms t;
     t[terms::launch] = 1;
     t[terms::ramp] = std::sqrt(n);
@@ -71,9 +89,9 @@ class spmm_terms_of {
 
  private:
   [[nodiscard]] double past_l2(double bytes) const { return std::max(0.0, 1 - l2_ / std::max(bytes, 1.0)); }
-  /// Different columns an entry, from those of sectors of 4 and of 8: each halving of a sector is taken to have the effect
-  /// of the one that was measured.
-  [[nodiscard]] double different(double csr_stats::x_reads::* among) const {
+  /// Different columns an entry, from those of sectors of 4 and of 8: each halving of a sector is taken to have the
+  /// effect of the one that was measured.
+  [[nodiscard]] double different(double csr_stats::x_reads::*among) const {
     const double by_4 = s_.reads_f64.*among, by_8 = std::max(s_.reads_f32.*among, 1e-9);
     const double growth = std::clamp(by_4 / by_8, 1.0, 2.0);
     return std::min(1.0, by_4 * growth * growth);
