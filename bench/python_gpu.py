@@ -67,7 +67,7 @@ def stencil(n, points, dof=1):
     node = cupy.arange(n**3, dtype="i4")
     at = (node // (n * n), node // n % n, node % n)
     steps = [(x, y, z) for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if points == 27 or abs(x) + abs(y) + abs(z) <= 1]
-    there = cupy.stack([cupy.logical_and.reduce(cupy.stack([(c + s >= 0) & (c + s < n) for c, s in zip(at, step)])) for step in steps], axis=1)
+    there = cupy.stack([cupy.stack([(c + s >= 0) & (c + s < n) for c, s in zip(at, step)]).all(axis=0) for step in steps], axis=1)
     columns = cupy.stack([node + (x * n + y) * n + z for x, y, z in steps], axis=1)
     if dof > 1:
         columns = (columns[:, :, None] * dof + cupy.arange(dof, dtype="i4")).reshape(n**3, -1)

@@ -21,15 +21,16 @@ namespace {
 
 constexpr int threads = 256;  // of a block
 
-/// Enough pieces for every warp, and rows cut where one would end last alone.
+/// Enough pieces for every warp, and rows cut where one would end last alone. Small matrices have small pieces: a warp
+/// that takes 128 entries of one of 10,000 waits for memory 32 times, one after another, while others have none. H200,
+/// families of 10,000 entries, f32, 32 columns: pieces of 16 take 0.54 of the time of 128, of 100,000 entries 0.90.
 piece_shape shape_for(const context& ctx, std::int64_t rows, std::int64_t nnz) {
   const std::int64_t total = nnz + row_work * rows, processors = std::max(ctx.info().multiprocessors, 1);
-  constexpr std::int64_t per_processor = 128;
+  constexpr std::int64_t per_processor = 128, least = 16, usual = 128, most = 512, longest = 4096;
   const std::int64_t share = total / (processors * per_processor);
-  piece_shape shape;
-  shape.work = static_cast<int>(std::clamp<std::int64_t>(share, 128, 512));
-  shape.per_slot = static_cast<int>(ceil_div(std::clamp<std::int64_t>(share, shape.work, 4096), shape.work));
-  return shape;
+  const std::int64_t work = std::clamp(std::max(share, std::min(4 * share, usual)), least, most);
+  const std::int64_t whole = std::clamp(share, std::max(std::min(4 * work, usual), work), longest);
+  return {static_cast<int>(work), static_cast<int>(ceil_div(whole, work))};
 }
 
 /// More lanes along a row the longer rows are: few enough that several rows are waited for at once, and that short ones
@@ -50,6 +51,7 @@ class csr_pieces final : public csr_operator<T, O> {
   csr_pieces(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
       : csr_operator<T, O>(ctx, a, threads),
         mean_(s.mean),
+        enough_warps_(16 * ctx.info().multiprocessors),
         pieces_(ctx, a.rowptr, a.rows, a.nnz, s.max, shape_for(ctx, a.rows, a.nnz)) {
     pass_ = columns_at_once(o.columns);
     parts_ = buffer<T>(ctx, static_cast<std::size_t>(pieces_.counts().parts) * static_cast<std::size_t>(pass_));
@@ -126,7 +128,7 @@ class csr_pieces final : public csr_operator<T, O> {
     if (wide(x) && left >= each) {
       const index_t whole = columns - columns % each;
       const wide_rows<T> rows{from, x.row_stride, whole};
-      const int across = across_for(whole, each);
+      const int across = panel_for(whole);
       if (row_by_row(across)) {
         by_warps<4>(rows, across, whole, store, stream);
       } else {
@@ -148,6 +150,14 @@ class csr_pieces final : public csr_operator<T, O> {
   static int across_for(index_t columns, index_t each_lane) {
     int across = 1;
     while (across < 32 && across * each_lane < columns) across *= 2;
+    return across;
+  }
+
+  /// Lanes across a panel of 16 bytes each: fewer, down to a line, where there are not enough warps otherwise.
+  [[nodiscard]] int panel_for(index_t columns) const {
+    constexpr int line = 8;
+    int across = across_for(columns, each);
+    while (across > line && pieces_.view().count * ceil_div(columns, across * each) < enough_warps_) across /= 2;
     return across;
   }
 
@@ -195,7 +205,8 @@ class csr_pieces final : public csr_operator<T, O> {
     check_launch(name);
   }
 
-  double mean_;  // entries of a row
+  double mean_;                // entries of a row
+  std::int64_t enough_warps_;  // to hide what each waits for
   row_pieces<O> pieces_;
   index_t pass_;  // columns at once
   buffer<T> parts_;
