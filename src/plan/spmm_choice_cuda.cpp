@@ -47,6 +47,7 @@ constexpr double most_skew = 16;  // the longest row over the mean
 bool is_considered(std::string_view kernel, const csr_stats& s, const many_task& task) {
   constexpr index_t longest_walked = 1000;  // by one block
   if (kernel == "csr.stream") return task.by_row && s.max <= longest_walked && s.skew < most_skew;
+  if (kernel == "csr.pieces") return task.columns > few_columns;
   if (kernel != "bin_bsr.compact") return true;
   const index_t b = best_bsr_block(s, task.value);
   constexpr double least_fill = 0.4;
