@@ -1,10 +1,11 @@
 """A @ x and conjugate gradients of tulle and of CuPy on one device, from Python. Prints JSON.
 
 Times are of the host and the device together: `repeat` calls in a row between two synchronisations, divided by their number,
-the least of five such runs; "host_us" is what the call itself takes on a matrix so small that the device has nothing to do.
+the least of five such runs; "host" is what the call itself takes on a matrix so small that the device has nothing to do.
 """
 
 import argparse
+import datetime
 import inspect
 import json
 import time
@@ -17,6 +18,13 @@ import scipy.sparse as sp
 
 import tulle
 from tulle._core import core
+
+
+HEADER = ["what", "nonzeros", "kernel", "tulle, us", "CuPy, us", "speed"]
+
+
+def row(what, nnz, kernel, ours, theirs):
+    return [what, f"{int(nnz):,}", kernel, f"{ours:.1f}", f"{theirs:.1f}", f"{theirs / ours:.2f}"]
 
 
 def microseconds(f, budget=0.3):
@@ -128,8 +136,7 @@ def products():
             gamma = (int(cupy.diff(d.indptr).max()) + 2) * np.finfo(dtype).eps
             assert bool((abs(A @ x - d @ x) <= 2 * gamma * (magnitude @ abs(x))).all()), name
             ours, theirs = microseconds(lambda: A @ x), microseconds(lambda: d @ x)
-            records.append(dict(name=f"spmv/{name}/{dtype}", nnz=int(d.nnz), kernel=A.kernel, tulle_us=ours, cupy_us=theirs,
-                                ratio=theirs / ours))
+            records.append(row(f"A @ x, {name}, {dtype}", d.nnz, A.kernel, ours, theirs))
         cupy.get_default_memory_pool().free_all_blocks()
     return records
 
@@ -149,9 +156,10 @@ def solves(sizes):
 
         kept = tulle.solver(d, preconditioner="none", rtol=1e-8)
         residual = [float(cupy.linalg.norm(d @ f() - b) / cupy.linalg.norm(b)) for f in (ours, theirs)]
-        t = [microseconds(f, 1.0) for f in (ours, theirs, lambda: kept.solve(b))]
-        records.append(dict(name=f"cg/poisson-{n}", unknowns=a.shape[0], tulle_us=t[0], cupy_us=t[1], ratio=t[1] / t[0], kept_us=t[2],
-                            tulle_residual=residual[0], cupy_residual=residual[1]))
+        assert max(residual) <= 2e-8, residual
+        times = [microseconds(f, 1.0) for f in (ours, theirs, lambda: kept.solve(b))]
+        records.append(row(f"cg, 7 points, {n}^3", d.nnz, "", times[0], times[1]))
+        records.append(row(f"the same by a kept solver, {n}^3", d.nnz, kept.kernel, times[2], times[1]))
     return records
 
 
@@ -159,16 +167,15 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--solves", type=int, nargs="*", default=[17, 46, 100, 215])
     parser.add_argument("--no-products", action="store_true")
+    parser.add_argument("--commit", help="recorded in place of the library's")
     o = parser.parse_args()
     device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
-    tiny = tulle.operator(csp.csr_matrix(poisson(4)))
-    x = cupy.ones(64)
-    out = cupy.empty(64)
+    tiny = csp.csr_matrix(poisson(4))
+    A, x, out = tulle.operator(tiny), cupy.ones(64), cupy.empty(64)
+    host = [row("host: A @ x", tiny.nnz, A.kernel, microseconds(lambda: A @ x), microseconds(lambda: tiny @ x)),
+            row("host: A.apply(x, out)", tiny.nnz, A.kernel, microseconds(lambda: A.apply(x, out)), microseconds(lambda: tiny @ x))]
+    records = host + ([] if o.no_products else products()) + solves(o.solves)
+    date = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     context = dict(device=device, driver=cupy.cuda.runtime.driverGetVersion(), cupy=cupy.__version__, tulle=tulle.__version__,
-                   build=core.build_info(),
-                   host_us=dict(matmul=microseconds(lambda: tiny @ x), apply=microseconds(lambda: tiny.apply(x, out)),
-                                cupy=microseconds(lambda d=csp.csr_matrix(poisson(4)): d @ x)))
-    records = [] if o.no_products else products()
-    if hasattr(tulle, "linalg"):
-        records += solves(o.solves)
-    print(json.dumps(dict(context=context, benchmarks=records), indent=1))
+                   commit=o.commit or core.build_info()["commit"], date=date)
+    print(json.dumps(dict(context=context, header=HEADER, rows=records), indent=1))

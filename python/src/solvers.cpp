@@ -62,6 +62,7 @@ cg_options options_of_cg(const nb::dict& from) {
   o.block = option(from, "block", o.block);
   o.degree = option(from, "degree", o.degree);
   o.kernel = option<std::string>(from, "kernel", "");
+  o.once = option(from, "once", o.once);
   return o;
 }
 

@@ -90,7 +90,7 @@ class solver:
         known = {"check_interval", "reorder_method", "kernel"}
         if method == "cg":
             given["preconditioner"] = preconditioner
-            known |= {"replace_interval", "block", "degree"}
+            known |= {"replace_interval", "block", "degree", "once"}
             make = core.CgSolver
         elif method == "jacobi":
             known |= {"omega"}
@@ -206,6 +206,8 @@ def solve(a: Any, b: Any, x0: Any = None, *, method: str = "cg", preconditioner:
     >>> bool(np.max(np.abs(x - 1)) < 1e-9), info.status
     (True, 'SUCCESS')
     """
+    if method == "cg" and np.ndim(b) == 1:
+        options.setdefault("once", True)
     made = solver(a, method=method, preconditioner=preconditioner, rtol=rtol, atol=atol, max_iterations=max_iterations,
                   reorder=reorder, precision=precision, history=history, threads=threads, **options)
     return made.solve(b, x0, callback=callback, progress=progress, check=check)

@@ -75,7 +75,7 @@ def _compiled(A, b, x0, rtol, atol, maxiter, preconditioner):
         a = a.astype(common)
     most = int(min(maxiter, 2**31 - 1))
     made = solver(a, preconditioner=preconditioner, rtol=rtol, atol=atol, max_iterations=most, reorder="never",
-                  precision="uniform", history=False)
+                  precision="uniform", history=False, once=True)
     x, info = made.solve(b, x0, check=False)
     return x, 0 if info.converged else max(int(info.iterations), 1)
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -91,6 +92,8 @@ struct cg_kernel {
   bool many = false;    // several right-hand sides go through the matrix together
   bool mixed = false;   // takes options.precision = mixed, and then may end with any code where f32 comes no further
   bool blocks = false;  // of a BSR that was given it reads the blocks alone, not the values of the CSR
+  /// Matrices of more nonzeros take longer to set up than one solve saves.
+  std::int64_t most_nonzeros_once = std::numeric_limits<std::int64_t>::max();
   /// What suits it, too: of the kernels that take a problem the first is chosen, and `reason` may say why.
   support (*supports)(const cg_problem&, const device_info&) = nullptr;
   std::unique_ptr<cg_operator> (*make)(const context&, const cg_problem&) = nullptr;

@@ -31,6 +31,7 @@ const cg_kernel& choose(const context& ctx, const cg_problem& problem, std::stri
       throw error(status::unsupported, fmt::format("{} is not built for {}", wanted, describe(types)));
     }
     if (wanted.empty() && problem.options.rhs > 1 && !k.many) continue;
+    if (wanted.empty() && problem.options.once && problem.csr.nnz > k.most_nonzeros_once) continue;
     const support s = mixed && !k.mixed ? support{false, "it has no mixed precision"} : k.supports(problem, ctx.info());
     if (!s.ok && wanted.empty()) continue;
     if (!s.ok) throw error(status::unsupported, fmt::format("{} cannot take this matrix: {}", wanted, s.reason));

@@ -366,6 +366,20 @@ TEST_P(device_solvers, new_values_that_are_not_positive_are_named_by_the_solve) 
   }
 }
 
+TEST_P(device_solvers, one_solve_alone_does_not_pay_for_a_long_set_up) {
+  const csr<double> a = generate<double>(context::cpu(2), "gen:stencil:points=7,n=40,values=spd");
+  const std::vector<double> b = random_rhs<double>(a.rows);
+  for (const bool once : {false, true}) {
+    cg_options o;
+    o.once = once;
+    cg_solver solver(ctx(), a.view(), o);
+    EXPECT_NE(solver.kernel(), once ? "cg.persistent" : "cg.graph");
+    EXPECT_EQ(status_of(solve(solver, b).result), "SUCCESS");
+    o.kernel = "cg.persistent";  // what is named is taken
+    EXPECT_EQ(cg_solver(ctx(), a.view(), o).kernel(), "cg.persistent");
+  }
+}
+
 TEST_P(device_solvers, limits_are_told) {
   const csr<double> large = generate<double>(context::cpu(2), "gen:stencil:points=7,n=100,values=spd");
   for (const char* kernel : {"cg.cluster", "cg.persistent"}) {

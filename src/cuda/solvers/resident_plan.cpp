@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "core/parallel.hpp"
+
 namespace tulle::cuda {
 namespace {
 
@@ -41,29 +43,61 @@ std::vector<std::vector<std::int32_t>> readers_of(const resident_plan& plan, std
   return readers;
 }
 
-/// What a part reads of others, and its place for every column.
-class columns_of_parts {
- public:
-  columns_of_parts(std::int32_t rows) : seen_by_(static_cast<std::size_t>(rows), -1), place_(seen_by_.size()) {}
+/// What one part reads of others, and what it keeps of its pattern.
+struct part_plan {
+  std::vector<std::int32_t> outer, words;
+};
 
-  void find(resident_plan& plan, int part, std::int32_t first, std::int32_t end, std::span<const index_t> columns) {
+/// Makes one part after another; what it needs to know of columns is kept from one to the next.
+class part_maker {
+ public:
+  explicit part_maker(std::int32_t rows) : seen_by_(static_cast<std::size_t>(rows), -1), place_(seen_by_.size()) {}
+
+  part_plan make(const std::vector<std::int64_t>& rowptr, const std::vector<index_t>& colind, int part,
+                 std::int32_t first, std::int32_t end) {
     first_ = first;
     end_ = end;
-    const std::size_t before = plan.outer.size();
+    const std::int64_t begin = rowptr[first];
+    const std::span<const index_t> columns =
+        std::span(colind).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(rowptr[end] - begin));
+    part_plan made{find(part, columns), {}};
+    const auto blocks = static_cast<std::int32_t>(columns.size());
+    const resident_pattern at{end - first, blocks};
+    std::vector<std::int32_t>& words = made.words;
+    words.assign(static_cast<std::size_t>(at.push()), 0);
+    for (std::int32_t row = first; row < end; ++row) {
+      const auto from = static_cast<std::int32_t>(rowptr[row] - begin),
+                 to = static_cast<std::int32_t>(rowptr[row + 1] - begin);
+      words[at.row() + row - first] = from;
+      words[at.diagonal() + row - first] = -1;
+      for (std::int32_t k = from; k < to; ++k) {
+        if (columns[k] == row) words[at.diagonal() + row - first] = k;
+      }
+    }
+    for (std::int32_t k = 0; k < blocks; k += 2) {
+      const std::uint32_t high = k + 1 < blocks ? place(columns[k + 1]) : 0;
+      words[at.column() + k / 2] = static_cast<std::int32_t>(place(columns[k]) | high << 16);
+    }
+    words[at.row() + end - first] = blocks;
+    return made;
+  }
+
+ private:
+  /// The rows of others, ascending.
+  std::vector<std::int32_t> find(int part, std::span<const index_t> columns) {
+    std::vector<std::int32_t> outer;
     for (const index_t c : columns) {
       if (is_own(c) || seen_by_[c] == part) continue;
       seen_by_[c] = part;
-      plan.outer.push_back(static_cast<std::int32_t>(c));
+      outer.push_back(static_cast<std::int32_t>(c));
     }
-    std::sort(plan.outer.begin() + static_cast<std::ptrdiff_t>(before), plan.outer.end());
-    for (std::size_t k = before; k < plan.outer.size(); ++k)
-      place_[plan.outer[k]] = end - first + static_cast<std::int32_t>(k - before);
+    std::ranges::sort(outer);
+    for (std::size_t k = 0; k < outer.size(); ++k) place_[outer[k]] = end_ - first_ + static_cast<std::int32_t>(k);
+    return outer;
   }
   [[nodiscard]] std::uint32_t place(index_t c) const {
     return static_cast<std::uint32_t>(is_own(c) ? c - first_ : place_[c]);
   }
-
- private:
   [[nodiscard]] bool is_own(index_t c) const { return c >= first_ && c < end_; }
 
   std::vector<std::int32_t> seen_by_, place_;
@@ -78,38 +112,30 @@ resident_plan plan_resident(const std::vector<std::int64_t>& rowptr, const std::
   const std::vector<std::int32_t> begin = divide(rowptr, parts);
   resident_plan plan;
   plan.parts = parts;
-  columns_of_parts columns(rows);
-  std::vector<std::vector<std::int32_t>> patterns(static_cast<std::size_t>(parts));
+  std::vector<part_plan> made(static_cast<std::size_t>(parts));
+  const int threads = threads_for(context::cpu().threads(), rows + rowptr.back());
+  parallel_chunks(threads, parts, 1, [&](int, auto next) {
+    part_maker maker(rows);
+    next([&](int g) { made[g] = maker.make(rowptr, colind, g, begin[g], begin[g + 1]); });
+  });
+  std::size_t outer = 0, words = 0;
+  for (const part_plan& of : made) outer += of.outer.size(), words += of.words.size() + 3;
+  plan.outer.reserve(outer);
+  if (!push) plan.pattern.reserve(words);
   for (int g = 0; g < parts; ++g) {
-    const std::int32_t first = begin[g], end = begin[g + 1];
-    const auto first_block = static_cast<std::int32_t>(rowptr[first]);
-    const auto blocks = static_cast<std::int32_t>(rowptr[end]) - first_block;
-    plan.place.push_back({first, first_block, static_cast<std::int32_t>(plan.outer.size()), 0});
-    const std::span<const index_t> of_part =
-        std::span(colind).subspan(static_cast<std::size_t>(first_block), static_cast<std::size_t>(blocks));
-    columns.find(plan, g, first, end, of_part);
-    const resident_pattern at{end - first, blocks};
-    std::vector<std::int32_t>& words = patterns[g];
-    words.assign(static_cast<std::size_t>(at.push()), 0);
-    for (std::int32_t row = first; row < end; ++row) {
-      words[at.row() + row - first] = static_cast<std::int32_t>(rowptr[row]) - first_block;
-      words[at.diagonal() + row - first] = -1;
-      for (auto k = static_cast<std::int32_t>(rowptr[row]) - first_block; k < rowptr[row + 1] - first_block; ++k) {
-        if (of_part[k] == row) words[at.diagonal() + row - first] = k;
-        words[at.column() + k / 2] |= static_cast<std::int32_t>(columns.place(of_part[k]) << (16 * (k % 2)));
-      }
-    }
-    words[at.row() + end - first] = blocks;
-    const auto outer = static_cast<int>(plan.outer.size()) - plan.place[g].outer;
-    plan.most_rows = std::max(plan.most_rows, end - first);
-    plan.most_blocks = std::max(plan.most_blocks, blocks);
-    plan.most_columns = std::max(plan.most_columns, end - first + outer);
+    const std::int32_t own = begin[g + 1] - begin[g];
+    const auto first_block = static_cast<std::int32_t>(rowptr[begin[g]]);
+    plan.place.push_back({begin[g], first_block, static_cast<std::int32_t>(plan.outer.size()), 0});
+    plan.outer.insert(plan.outer.end(), made[g].outer.begin(), made[g].outer.end());
+    plan.most_rows = std::max(plan.most_rows, own);
+    plan.most_blocks = std::max(plan.most_blocks, static_cast<std::int32_t>(rowptr[begin[g + 1]]) - first_block);
+    plan.most_columns = std::max(plan.most_columns, own + static_cast<std::int32_t>(made[g].outer.size()));
   }
   plan.place.push_back(
       {rows, static_cast<std::int32_t>(rowptr.back()), static_cast<std::int32_t>(plan.outer.size()), 0});
   const auto readers = push ? readers_of(plan, rows) : std::vector<std::vector<std::int32_t>>();
   for (int g = 0; g < parts; ++g) {
-    std::vector<std::int32_t>& words = patterns[g];
+    std::vector<std::int32_t>& words = made[g].words;
     if (push) {
       const std::size_t at = words.size();
       words.resize(at + static_cast<std::size_t>(begin[g + 1] - begin[g]) + 1);
