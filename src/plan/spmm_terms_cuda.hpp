@@ -21,22 +21,7 @@ inline constexpr std::array<std::string_view, 4> many_candidates = {"packed", "c
 /// `far` and `far_slab` those that L2 does not hold.
 struct spmm_terms_cuda {
   enum term {
-    launch,
-    ramp,
-    rows,
-    cols,
-    entries,
-    lines,
-    tile,
-    window,
-    slab,
-    far,
-    far_slab,
-    bytes,
-    ragged,
-    few_rows,
-    longest,
-    count
+    launch, ramp, rows, cols, entries, lines, tile, window, slab, far, far_slab, bytes, ragged, few_rows, longest, count
   };
   std::array<double, count> of{};
 
@@ -62,9 +47,7 @@ class spmm_terms_of {
   [[nodiscard]] terms of(std::string_view kernel) const {
     const bool packed = kernel == "packed";
     const double n = static_cast<double>(s_.nnz) / million, rows = s_.rows / million;
-    const double panel = packed                   ? 1
-                         : kernel == "csr.pieces" ? 4
-                                                  : lines_;  // lines of X that are read in one pass over A
+    const double panel = lines_at_once(kernel);
     const double past = past_l2(s_.cols * std::min(lines_, panel) * line_bytes);
     const double passes = std::max(1.0, lines_ / panel);
     terms t;
@@ -88,10 +71,15 @@ class spmm_terms_of {
   }
 
  private:
+  /// Lines of a row of X that are read in one pass over A.
+  [[nodiscard]] double lines_at_once(std::string_view kernel) const {
+    if (kernel == "packed") return 1;
+    return kernel == "csr.pieces" ? 4 : lines_;
+  }
   [[nodiscard]] double past_l2(double bytes) const { return std::max(0.0, 1 - l2_ / std::max(bytes, 1.0)); }
   /// Different columns an entry, from those of sectors of 4 and of 8: each halving of a sector is taken to have the
   /// effect of the one that was measured.
-  [[nodiscard]] double different(double csr_stats::x_reads::*among) const {
+  [[nodiscard]] double different(double csr_stats::x_reads::* among) const {
     const double by_4 = s_.reads_f64.*among, by_8 = std::max(s_.reads_f32.*among, 1e-9);
     const double growth = std::clamp(by_4 / by_8, 1.0, 2.0);
     return std::min(1.0, by_4 * growth * growth);

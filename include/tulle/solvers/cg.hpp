@@ -35,7 +35,7 @@ std::string_view name(preconditioner_kind kind) noexcept;
 enum class solver_precision : std::uint8_t {
   uniform,  ///< the vectors' own type
   mixed,    ///< f32, but b - A x and x in f64: x is corrected whenever that residual has fallen far enough. Where f32
-            ///< comes no further the rest is done in f64, from where x is
+          ///< comes no further the rest is done in f64, from where x is
 };
 /// "uniform", "mixed".
 std::string_view name(solver_precision precision) noexcept;
@@ -52,10 +52,9 @@ struct cg_options {
   preconditioner_kind preconditioner = preconditioner_kind::jacobi;  ///< what the constructor makes of A
   index_t block =
       0;  ///< of block_jacobi, 1 to 8; 0: that of the matrix where it has blocks, else 6 where it divides rows
-  /// Of block_jacobi: inverses of blocks are stored in bf16 or f32 where u kappa_1 of the blocks is at most 0.1, so
-  /// that M stays positive definite, and on a CPU where they would take 4 MB and more; products and sums are of the
-  /// vectors' type (Anzt, Dongarra, Flegar, Higham, Quintana-Orti, CCPE 31, 2019). `explain()` says rows and bytes of
-  /// each.
+  /// Of block_jacobi: inverses of blocks are stored in bf16 or f32 where u kappa_1 of the blocks is at most 0.1, so that M
+  /// stays positive definite, and on a CPU where they would take 4 MB and more; products and sums are of the vectors'
+  /// type (Anzt, Dongarra, Flegar, Higham, Quintana-Orti, CCPE 31, 2019). `explain()` says rows and bytes of each.
   bool narrow_blocks = true;
   int degree = 3;      ///< of chebyshev
   std::string kernel;  ///< by its name in the solvers' table; empty: chosen
@@ -65,8 +64,7 @@ struct cg_options {
   solver_precision precision = solver_precision::uniform;
   /// Of the plan that the iteration applies. `high_words`: preconditioner chebyshev applies those, as it does from 2^20
   /// nonzeros on (CUDA: 2^23) where the plan's kernel is not named and has them; on CUDA mixed iterates by those in f64
-  /// vectors, in place of f32, with one copy of A. On a CPU mixed leaves that out, and everywhere values and
-  /// value_rule.
+  /// vectors, in place of f32, with one copy of A. On a CPU mixed leaves that out, and everywhere values and value_rule.
   spmv_options spmv;
   /// Called by `solve` with the iterations done and the recursive residual's norm, wherever the host looks anyway.
   std::function<void(int iterations, double residual)> progress = {};
