@@ -6,7 +6,7 @@
 // of cut rows leave their sums in memory, and a second kernel adds them in order. Bytes per nonzero and panel:
 // sizeof(T) + 4, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major ones, where the plan
 // was told to expect them; else panels are 8 vectors, with lanes along rows. Chosen for several right-hand sides of
-// plans that were not told how many, and for many of them and long rows.
+// plans that were not told how many, and where it is predicted to be the fastest for 9 columns and more.
 #include <algorithm>
 #include <limits>
 #include <tulle/core/buffer.hpp>
