@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/quantity.hpp"
 #include "kernels/bsr_block.hpp"
@@ -110,6 +111,27 @@ spmv_choice choose_integer_cuda(const csr_stats& s) {
                                     s.mean, groups(s.max))};
 }
 
+struct prediction {
+  static constexpr double never = std::numeric_limits<double>::infinity();
+  std::string_view kernel;
+  double microseconds = never;
+  double compared = never;
+};
+
+/// Of the kernels that may be chosen, of a matrix that was sampled.
+std::vector<prediction> predictions_cuda(const csr_stats& s, std::size_t value, const device_info& device) {
+  const spmv_terms_of terms(s, value, device);
+  const spmv_device_class& from = class_of(device);
+  std::vector<prediction> all;
+  for (std::size_t k = 0; k < cuda_candidates.size(); ++k) {
+    const std::string_view name = cuda_candidates[k];
+    if (!may_be_chosen(name, s, value)) continue;
+    const double us = predicted_microseconds(terms.of(name), k, value, device, from);
+    all.push_back({name, us, name == "packed" ? us * packed_margin : us});
+  }
+  return all;
+}
+
 /// What is predicted to take least time.
 spmv_choice choose_standard_cuda(const csr_stats& looked_at, type_key types, const device_info& device) {
   if (!floating(types)) return choose_integer_cuda(looked_at);
@@ -122,19 +144,8 @@ spmv_choice choose_standard_cuda(const csr_stats& looked_at, type_key types, con
                                 groups(s.nnz), s.mean, groups(s.max))};
   }
   const std::size_t value = size_of(types.value);
-  const spmv_terms_of terms(s, value, device);
-  const spmv_device_class& from = class_of(device);
-  constexpr double never = std::numeric_limits<double>::infinity();
-  struct prediction {
-    std::string_view kernel;
-    double microseconds = never;
-    double compared = never;
-  } best, next;
-  for (std::size_t k = 0; k < cuda_candidates.size(); ++k) {
-    const std::string_view name = cuda_candidates[k];
-    if (!may_be_chosen(name, s, value)) continue;
-    const double us = predicted_microseconds(terms.of(name), k, value, device, from);
-    const prediction of{name, us, name == "packed" ? us * packed_margin : us};
+  prediction best, next;
+  for (const prediction& of : predictions_cuda(s, value, device)) {
     if (of.compared < best.compared) {
       next = best;
       best = of;
@@ -258,6 +269,16 @@ std::string chosen_spmv_kernel(const csr_stats& stats, type_key types, const dev
   if (device.backend == backend_kind::cpu)
     return choose_spmv_cpu(stats, types, device.multiprocessors, this_processor(), false).kernel;
   return choose_spmv(stats, types, device, policy).kernel;
+}
+
+double time_over_least_cuda(std::string_view kernel, const csr_stats& stats, type_key types, const device_info& device) {
+  if (!floating(types) || stats.nnz < std::max<std::int64_t>(stats.rows, least_sampled)) return prediction::never;
+  double least = prediction::never, of_kernel = prediction::never;
+  for (const prediction& p : predictions_cuda(with_reads(stats), size_of(types.value), device)) {
+    least = std::min(least, p.microseconds);
+    if (p.kernel == kernel) of_kernel = p.microseconds;
+  }
+  return of_kernel / least;
 }
 
 }  // namespace tulle

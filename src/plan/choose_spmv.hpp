@@ -32,5 +32,7 @@ spmv_choice choose_spmv_cpu(const csr_stats& stats, type_key types, int threads,
                             bool why = true);
 /// The kernel of `choose_spmv` alone.
 std::string chosen_spmv_kernel(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy);
+/// What `kernel` is predicted to take on CUDA over what the fastest is; infinity where it would not be chosen at all.
+double time_over_least_cuda(std::string_view kernel, const csr_stats& stats, type_key types, const device_info& device);
 
 }  // namespace tulle

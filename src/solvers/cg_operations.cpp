@@ -4,6 +4,7 @@
 #include <tulle/ops/spmv.hpp>
 
 #include "kernels/backends.hpp"
+#include "plan/choose_spmv.hpp"
 #include "plan/find_kernel.hpp"
 #include "solvers/cg_loop.hpp"
 #include "solvers/preconditioner.hpp"
@@ -78,19 +79,35 @@ constexpr std::int64_t least_packed = 20'000;
 /// docs/notes/0019-narrow-values.md.
 constexpr std::int64_t least_high_words = 1 << 20, least_high_words_on_a_gpu = 1 << 23;
 
-/// Where the kernel that reads A anyway has them.
+/// On a GPU they pay in rows of at least this many entries (7 points lose, 27 gain), by a kernel that is predicted to
+/// take at most so much longer than the fastest one in f64: same note.
+constexpr double least_mean_on_a_gpu = 16, most_time_over_least = 1.05;
+
+/// Where `packed`, which has them, reads A anyway or nearly as fast.
 void choose_high_words_on_a_gpu(const context& ctx, cg_problem& problem) {
   spmv_options& plan = problem.options.spmv;
   const bool is_named = !plan.kernel.empty() && problem.kernel_reason.empty();
-  if (problem.options.preconditioner != preconditioner_kind::chebyshev || is_named || may_lose_bits(plan)) return;
-  if (problem.blocks.block > 0 || problem.csr.nnz < least_high_words_on_a_gpu) return;
-  if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return;
+  if (problem.options.preconditioner != preconditioner_kind::chebyshev || is_named || may_lose_bits(plan) ||
+      plan.effort == spmv_effort::none) {
+    return;
+  }
+  const csr_stats& stats = problem.stats;
   const type_key types = problem.csr.types;
-  const std::string chosen =
-      plan.kernel.empty() ? choose_spmv(problem.stats, types, ctx.info(), plan.policy).kernel : plan.kernel;
-  const spmv_kernel* k = spmv_kernel_for(ctx.backend(), chosen, problem.types());
-  plan.high_words = types.value == scalar_type::f64 && k != nullptr && k->listens_to.high_words &&
-                    k->supports(problem.stats, types, ctx.info()).ok;
+  if (types.value != scalar_type::f64 || problem.blocks.block > 0 || stats.nnz < least_high_words_on_a_gpu ||
+      stats.mean < least_mean_on_a_gpu) {
+    return;
+  }
+  if (!requested_kernel(kernel_operation::spmv, ctx.backend(), "").empty()) return;
+  const spmv_kernel* packed = spmv_kernel_for(ctx.backend(), "packed", problem.types());
+  if (packed == nullptr || !packed->supports(stats, types, ctx.info()).ok) return;
+  const bool is_chosen = plan.kernel == packed->name;
+  if (!is_chosen && (!plan.kernel.empty() || plan.policy != spmv_policy::standard ||
+                     time_over_least_cuda(packed->name, stats, types, ctx.info()) > most_time_over_least)) {
+    return;
+  }
+  if (!is_chosen) problem.kernel_reason = "has high words, by which the preconditioner multiplies";
+  plan.kernel = packed->name;
+  plan.high_words = true;
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ void run_past_2_31(const context& ctx) {
   constexpr type_key types = type_key_of<float, std::int64_t>;
   for (const spmv_kernel& kernel : spmv_kernels(backend_kind::cuda)) {
     SCOPED_TRACE(kernel.name);
+    if (!contains(kernel.types, {types, scalar_type::f32})) continue;
     const support supported = kernel.supports(stats, types, ctx.info());
     if (!supported.ok) {
       fmt::print("skipped: {}: {}\n", kernel.name, supported.reason);

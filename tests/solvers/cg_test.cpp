@@ -301,7 +301,7 @@ TEST_P(cg_test, high_words_precondition_as_all_bits_do) {
 }
 
 TEST_P(cg_test, high_words_precondition_large_systems) {
-  const std::string n = ctx().backend() == backend_kind::cuda ? "96" : "36";
+  const std::string n = ctx().backend() == backend_kind::cuda ? "80" : "36";
   plain_csr<double> a = generated<double>("gen:stencil:points=27,n=" + n + ",values=spd");
   for (double& v : a.values) v /= 3;
   const std::vector<double> b = random_rhs<double>(a.rows);

@@ -77,11 +77,7 @@ void scale_typed(const context& ctx, const matrix_ref& a, const value_scaling& h
 template <class F>
 void dispatch_csr(type_key types, F&& f) {
   further::dispatch(types.value, [&]<class N>() {
-    if (types.offset == offset_type::i64) {
-      f.template operator()<N, std::int64_t>();
-    } else {
-      f.template operator()<N, std::int32_t>();
-    }
+    dispatch<type_set::all>(pattern_types(types), [&]<class, class O>() { f.template operator()<N, O>(); });
   });
 }
 
