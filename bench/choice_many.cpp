@@ -195,7 +195,7 @@ std::vector<job> jobs_for(const std::vector<family>& families, bool all) {
     double nonzeros;
     int every, variant;
   };
-  constexpr turn turns[] = {{1e6, 1, 1}, {1e7, 2, 0}, {1e5, 2, 3}, {3e6, 2, 4}, {3e5, 2, 8}, {1e4, 4, 5}, {2.5e7, 4, 2}, {2e6, 1, 6}};
+  constexpr turn turns[] = {{1e6, 1, 1}, {1e7, 2, 0}, {1e5, 2, 3}, {3e6, 2, 4}, {3e5, 2, 8}, {1e4, 4, 5}, {2.5e7, 4, 2}};
   std::vector<job> jobs;
   for (const turn& t : turns) {
     for (int f = 0; f < static_cast<int>(families.size()); ++f) {

@@ -85,7 +85,7 @@ def as_cpp(name, costs):
     def one(kernel, precision):
         found = costs[kernel, precision]
         return "{" + ", ".join(f"{c:.3g}" for c in found) + "}" if found else "{1e9}"
-    lines = [f"    {{{{{one(k, 'f64')}, {one(k, 'f32')}}}}},  // {k}" for k in KERNELS]
+    lines = [f"    {{{{{one(k, 'f64')},\n      {one(k, 'f32')}}}}},  // {k}" for k in KERNELS]
     return f"inline constexpr spmv_costs_cpu {name}{{{{\n" + "\n".join(lines) + "\n}};\n"
 
 
