@@ -323,7 +323,8 @@ def kept_table(run: dict) -> str:
 
 def acceptance_table(run: dict) -> str:
     """Of tools/scipy_acceptance, one row per suite: tests, outcomes that changed, products, those by tulle, and what was left."""
-    names = {"scipy": "scipy.sparse", "pyamg": "PyAMG", "networkx": "NetworkX", "sklearn": "scikit-learn, sparse"}
+    names = {"scipy": "scipy.sparse", "pyamg": "PyAMG", "networkx": "NetworkX", "sklearn": "scikit-learn, sparse", "cupy": "CuPy, csr and csc, products"}
+    other = "CuPy" if run["suites"][0]["suite"] == "cupy" else "SciPy"
     rows, left_of = [], {}
     for s in run["suites"]:
         left = {t: n["left_to_scipy"] for t, n in s["types"].items() if n["left_to_scipy"]}
@@ -337,10 +338,11 @@ def acceptance_table(run: dict) -> str:
     words = {"float128": "long double", "complex256": "complex long double"}
     most = sorted(left_of.items(), key=lambda item: -item[1])[:4]
     v = run["versions"]
-    return markdown(["tests of", "tests", "outcomes changed", "products", "by tulle", "left to SciPy"], rows) + (
-        f"\nLeft to SciPy most: {', '.join(f'{n:,} of {words.get(t, t)}' for t, n in most)}. SciPy {v['scipy']}, PyAMG {v['pyamg']}, "
-        f"NetworkX {v['networkx']}, scikit-learn {v['scikit-learn']}, NumPy {v['numpy']}, Python {v['python']}; commit {v['commit']}, "
-        f"{run['date'][:10]}.\n")
+    packages = {"cupy-cuda13x": "CuPy"} if other == "CuPy" else {"scipy": "SciPy", "pyamg": "PyAMG", "networkx": "NetworkX", "scikit-learn": "scikit-learn"}
+    packages |= {"numpy": "NumPy", "python": "Python"}
+    return markdown(["tests of", "tests", "outcomes changed", "products", "by tulle", f"left to {other}"], rows) + (
+        "\n" + (f"Left to {other} most: {', '.join(f'{n:,} of {words.get(t, t)}' for t, n in most)}. " if most else "") +
+        ", ".join(f"{word} {v[key]}" for key, word in packages.items() if key in v) + f"; commit {v['commit']}, {run['date'][:10]}.\n")
 
 
 def busy_table(run: dict) -> str:
