@@ -14,6 +14,8 @@ import json
 import os
 import time
 
+from compare_python import median
+
 TOLERANCE = 1e-8
 
 
@@ -25,10 +27,6 @@ def systems():
     yield "7 points, 60 x 60 x 60", gallery.poisson((60, 60, 60), format="csr")
     yield "27 points, 45 x 45 x 45", gallery.stencil_grid(np.where(np.arange(27) == 13, 26.0, -1.0).reshape(3, 3, 3), (45, 45, 45), format="csr")
     yield "elasticity, 150 x 150", gallery.linear_elasticity((150, 150))[0].tocsr()
-
-
-def median(times):
-    return sorted(times)[len(times) // 2]
 
 
 def in_turns(calls, rounds):
