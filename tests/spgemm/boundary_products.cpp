@@ -233,8 +233,8 @@ operands scattered_products(index_t longest) {
 
 /// Rows of C with a few products, with some hundreds, and hubs, with columns anywhere: rows of A with up to 700
 /// entries, 300 of which may ask for rows of B that are `longest` long.
-operands hubs_beside_scattered(index_t longest) {
-  constexpr index_t rows = 5000, cols = 300'000;
+operands hubs_beside_scattered(index_t longest, index_t cols) {
+  constexpr index_t rows = 5000;
   std::mt19937_64 random(static_cast<std::uint64_t>(longest) + 9);
   const auto length = [longest](index_t i) { return i < 300 ? longest : i < 330 ? 40 + i % 90 : i % 10; };
   const auto named = [&](index_t i) {
@@ -297,9 +297,10 @@ void add_boundary_products(std::vector<product_recipe>& all) {
   }
   for (const index_t longest : {65, 300, 900}) {
     add(
-        fmt::format("hubs_beside_scattered_{}", longest), [longest] { return hubs_beside_scattered(longest); },
+        fmt::format("hubs_beside_scattered_{}", longest), [longest] { return hubs_beside_scattered(longest, 300'000); },
         longest == 65);
   }
+  add("hubs_beside_few_columns", [] { return hubs_beside_scattered(300, 100'000); });
   for (const index_t others : {0, 2000}) {  // on average long rows, and short ones
     add(fmt::format("long_rows_beside_{}", others), [others] { return long_rows(others); });
     add(

@@ -49,7 +49,7 @@ void for_recipes(const spgemm_kernel& kernel, std::initializer_list<std::string_
 bool left_out(type_key types, const spgemm_kernel& kernel, const product_recipe& recipe) {
   if (recipe.cpu_only && kernel.backend != backend_kind::cpu) return true;
   const bool slow = recipe.name == "wide_spans_among_700" || recipe.name == "hubs_beside_scattered_300" ||
-                    recipe.name == "hubs_beside_scattered_900";
+                    recipe.name == "hubs_beside_scattered_900" || recipe.name == "hubs_beside_few_columns";
   if (slow && kernel.role == kernel_role::study) return true;  // and boundaries of other kernels
   const bool has_buckets = kernel.backend == backend_kind::cuda && kernel.role != kernel_role::study;
   if (recipe.name.starts_with("scattered_products") && !has_buckets) return true;  // slow, and nobody else's boundary

@@ -1,6 +1,6 @@
 // Entries of the rows that are put in buckets (bucketed_fill.cu): a hash set of columns in shared memory, twice as
 // large as a row has products, and a count of those that were not in it (Nagasaka et al., ICPP Workshops 2018). No
-// order is needed to count, and none is made. A block of threads per row; one thread: an entry of a row of B at a time,
+// order is needed to count, and none is made. A block of threads per row; one thread: an even share of the products,
 // four in flight. Bytes per product: 4, through L1 and L2. Chosen where B's columns share few words, up to 4096
 // products.
 #include <bit>
@@ -15,9 +15,10 @@ namespace {
 constexpr unsigned slots_for(int most) { return 2 * std::bit_ceil(static_cast<unsigned>(most)); }
 
 template <class O>
-__global__ void count_bucketed_kernel(product_pattern<O> m, row_list list, int lanes, unsigned slots,
+__global__ void count_bucketed_kernel(product_pattern<O> m, row_list list, unsigned slots,
                                       index_t* __restrict__ entries) {
   extern __shared__ uint4 memory[];
+  __shared__ int shared[512 / 32];
   constexpr unsigned none = ~0u;
   unsigned* const set = reinterpret_cast<unsigned*>(memory);
   const entry_batch<int, O> batch(set + slots, static_cast<int>(blockDim.x));
@@ -27,7 +28,7 @@ __global__ void count_bucketed_kernel(product_pattern<O> m, row_list list, int l
   int found = 0;
   unsigned column[bucketed_depth];
   walk_row(
-      m, row, batch, lanes, [](O, bool, int) {},
+      m, row, batch, shared, [](O) { return 0; },
       [&](int u, O k) { column[u] = static_cast<unsigned>(__ldg(m.b_colind + k)); },
       [&](int u, int, int) {
         for (unsigned at = column[u] * 0x9e3779b1u >> shift;; at = (at + 1) & (slots - 1)) {
@@ -37,21 +38,20 @@ __global__ void count_bucketed_kernel(product_pattern<O> m, row_list list, int l
         }
       });
   int all;
-  block_sum_before(found, batch.length, all);
+  block_sum_before(found, shared, all);
   if (threadIdx.x == 0) entries[row] = all;
 }
 
 }  // namespace
 
-void count_bucketed(const product_ref& p, double mean_b, const bucketed_lists& lists, index_t* entries,
-                    cudaStream_t stream) {
+void count_bucketed(const product_ref& p, const bucketed_lists& lists, index_t* entries, cudaStream_t stream) {
   p.with_offsets([&]<class O>() {
     for (int c = 0; c < bucketed_classes; ++c) {
       const int threads = bucketed_threads(most_bucketed(c));
       const unsigned slots = slots_for(most_bucketed(c));
       launch("spgemm: count_bucketed", count_bucketed_kernel<O>,
              {lists.of[c].most, threads, slots * sizeof(unsigned) + entry_batch<int, O>::bytes(threads)}, stream,
-             p.pattern<O>(), lists.of[c], lanes_for(mean_b), slots, entries);
+             p.pattern<O>(), lists.of[c], slots, entries);
     }
   });
 }

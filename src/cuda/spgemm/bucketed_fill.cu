@@ -4,8 +4,7 @@
 // bucket, of which there are few where columns are spread. A row whose columns crowd is sorted by a bitonic network
 // (Batcher, AFIPS 1968) in shared memory. Products of an entry are added up one by one in the order of A's entries.
 // A block of threads per row; one thread: eight or so of its products. Bytes per product: 4 + sizeof(T), through L1 and
-// L2; C is written once. Chosen where B's columns share few words and no
-// row of C has more than 4096 products.
+// L2; C is written once. Chosen where B's columns share few words, up to 4096 products.
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spgemm/bucketed_rows.cuh"
@@ -60,36 +59,22 @@ struct bucket_range {
 /// Lays out the products of a row and returns their number; the ends of their columns go to low and high.
 template <class T, class O>
 __device__ __forceinline__ int lay_out(const product_pattern<O>& m, const product_values<T, O>& v, index_t row,
-                                       int lanes, const bucketed_space<T>& space, int* shared, unsigned& low,
-                                       unsigned& high) {
-  const int tid = static_cast<int>(threadIdx.x);
+                                       const bucketed_space<T>& space, int* shared, unsigned& low, unsigned& high) {
   const entry_batch<T, O> batch(space.ends, static_cast<int>(blockDim.x));
-  int placed = 0;
   unsigned column[bucketed_depth];
   T value[bucketed_depth];
-  walk_row(
-      m, row, batch, lanes,
-      [&](O k, bool real, int length) {
-        int all;
-        const int before = block_sum_before(length, shared, all);
-        if (real) {
-          batch.place[tid] = placed + before;
-          batch.factor[tid] = __ldg(v.a + k);
-        }
-        placed += all;
-      },
+  return walk_row(
+      m, row, batch, shared, [&](O k) { return __ldg(v.a + k); },
       [&](int u, O k) {
         column[u] = static_cast<unsigned>(__ldg(m.b_colind + k));
         value[u] = __ldg(v.b + k);
       },
-      [&](int u, int e, int q) {
-        const int place = batch.place[e] + q;
+      [&](int u, T factor, int place) {
         space.columns[place] = column[u];
-        space.values[place] = rounded_product(batch.factor[e], value[u]);
+        space.values[place] = rounded_product(factor, value[u]);
         low = min(low, column[u]);
         high = max(high, column[u]);
       });
-  return placed;
 }
 
 /// The least `low` and the greatest `high` of a block.
@@ -208,15 +193,15 @@ __device__ __forceinline__ void write_row(const bucketed_space<T>& space, const 
 }
 
 template <class T, class O>
-__global__ void __launch_bounds__(512, 3) fill_bucketed_kernel(product_pattern<O> m, product_values<T, O> v,
-                                                               row_list list, int most, int lanes, bool write_columns) {
+__global__ void __launch_bounds__(512, 3)
+    fill_bucketed_kernel(product_pattern<O> m, product_values<T, O> v, row_list list, int most, bool write_columns) {
   extern __shared__ uint4 memory[];
   __shared__ int shared[2 * 512 / 32];
   const bucketed_space<T> space(memory, most);
   const int threads = static_cast<int>(blockDim.x), tid = static_cast<int>(threadIdx.x);
   const index_t row = list[static_cast<index_t>(blockIdx.x)];
   unsigned low = 0x7fffffff, high = 0;
-  const int products = lay_out(m, v, row, lanes, space, shared, low, high);
+  const int products = lay_out(m, v, row, space, shared, low, high);
   for (int i = tid; i < most / 4; i += threads) reinterpret_cast<uint4*>(space.ends)[i] = {0, 0, 0, 0};
   block_ends(low, high, shared);
   const bucket_range bucket(low, high, most);
@@ -232,7 +217,7 @@ __global__ void __launch_bounds__(512, 3) fill_bucketed_kernel(product_pattern<O
 
 }  // namespace
 
-void fill_bucketed(const product_fill& to, double mean_b, const bucketed_lists& lists) {
+void fill_bucketed(const product_fill& to, const bucketed_lists& lists) {
   to.run([&]<class T, class O>(const product_pattern<O>& m, const product_values<T, O>& v) {
     for (int c = 0; c < bucketed_classes; ++c) {
       if (lists.of[c].most == 0) continue;
@@ -242,7 +227,7 @@ void fill_bucketed(const product_fill& to, double mean_b, const bucketed_lists& 
       check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
             "cudaFuncSetAttribute");
       launch("spgemm: fill_bucketed", kernel, {lists.of[c].most, bucketed_threads(most), bytes}, to.stream, m, v,
-             lists.of[c], most, lanes_for(mean_b), to.columns);
+             lists.of[c], most, to.columns);
     }
   });
 }

@@ -3,6 +3,7 @@
 // walk over them.
 #pragma once
 
+#include "cuda/spgemm/product_batch.cuh"
 #include "cuda/spgemm/row_kernels.hpp"
 
 namespace tulle::cuda {
@@ -18,107 +19,6 @@ __host__ __device__ constexpr int most_bucketed(int c) {
 
 constexpr int bucketed_classes = static_cast<int>(std::extent_v<decltype(bucketed_lists::of)>);
 
-/// Lanes that walk a row of B together: so many entries it has on average, or more.
-constexpr int lanes_for(double mean_b) { return mean_b <= 4 ? 4 : mean_b <= 12 ? 8 : mean_b <= 24 ? 16 : 32; }
-
-/// As many entries of A as a block has threads: the rows of B that they ask for.
-template <class T, class O>
-struct entry_batch {
-  O* start;
-  int* length;
-  int* place;  // of their first products
-  T* factor;
-
-  /// In memory for `threads` entries, aligned for T.
-  __device__ entry_batch(void* memory, int threads)
-      : start(reinterpret_cast<O*>(static_cast<T*>(memory) + threads)),
-        length(reinterpret_cast<int*>(start + threads)),
-        place(length + threads),
-        factor(static_cast<T*>(memory)) {}
-  static constexpr std::size_t bytes(int threads) {
-    return static_cast<std::size_t>(threads) * (sizeof(T) + sizeof(O) + 2 * sizeof(int));
-  }
-};
-
-/// Rows of B that a group of lanes has in flight.
-constexpr int bucketed_depth = 4;
-
-/// Rows of B longer than this, for each lane of a group, are left to the whole block.
-constexpr int long_piece = 8;
-
-/// Calls load(u, position in B) and then store(u, entry of the batch, entry of the row of B) for every product of a
-/// batch of `count` entries. has_long: whether one has a long row.
-template <class T, class O, class Load, class Store>
-__device__ __forceinline__ void walk_batch(const entry_batch<T, O>& batch, int count, int lanes, bool has_long,
-                                           Load load, Store store) {
-  constexpr int depth = bucketed_depth;
-  const int lane = static_cast<int>(threadIdx.x) & (lanes - 1), groups = static_cast<int>(blockDim.x) / lanes;
-  for (int first = static_cast<int>(threadIdx.x) / lanes; first < count; first += depth * groups) {
-    O from[depth];
-    int length[depth];
-#pragma unroll
-    for (int u = 0; u < depth; ++u) {
-      const int e = first + u * groups;
-      from[u] = e < count ? batch.start[e] : O{0};
-      length[u] = e < count ? batch.length[e] : 0;
-      if (length[u] > long_piece * lanes) length[u] = 0;
-    }
-#pragma unroll
-    for (int u = 0; u < depth; ++u) {
-      if (lane < length[u]) load(u, from[u] + lane);
-    }
-#pragma unroll
-    for (int u = 0; u < depth; ++u) {
-      if (lane < length[u]) store(u, first + u * groups, lane);
-    }
-#pragma unroll
-    for (int u = 0; u < depth; ++u) {
-      for (int q = lane + lanes; q < length[u]; q += lanes) {
-        load(u, from[u] + q);
-        store(u, first + u * groups, q);
-      }
-    }
-  }
-  for (int e = 0; has_long && e < count; ++e) {
-    const int length = batch.length[e], threads = static_cast<int>(blockDim.x);
-    for (int base = static_cast<int>(threadIdx.x); length > long_piece * lanes && base < length;
-         base += depth * threads) {
-#pragma unroll
-      for (int u = 0; u < depth; ++u) {
-        if (base + u * threads < length) load(u, batch.start[e] + base + u * threads);
-      }
-#pragma unroll
-      for (int u = 0; u < depth; ++u) {
-        if (base + u * threads < length) store(u, e, base + u * threads);
-      }
-    }
-  }
-}
-
-/// All products of a row, as many entries of A at a time as a block has threads; load and store as above.
-/// begin(position in A of the thread's entry, whether there is one, length of its row of B) runs before each batch.
-template <class T, class O, class Begin, class Load, class Store>
-__device__ __forceinline__ void walk_row(const product_pattern<O>& m, index_t row, const entry_batch<T, O>& batch,
-                                         int lanes, Begin begin, Load load, Store store) {
-  const int threads = static_cast<int>(blockDim.x), tid = static_cast<int>(threadIdx.x);
-  const O end = m.a_rowptr[row + 1];
-  for (O base = m.a_rowptr[row]; base < end; base += threads) {
-    const int count = static_cast<int>(min(O(threads), O(end - base)));
-    int length = 0;
-    if (tid < count) {
-      const index_t inner = __ldg(m.a_colind + base + tid);
-      const O start = __ldg(m.b_rowptr + inner);
-      length = static_cast<int>(__ldg(m.b_rowptr + inner + 1) - start);
-      batch.start[tid] = start;
-      batch.length[tid] = length;
-    }
-    begin(base + tid, tid < count, length);
-    const bool has_long = __syncthreads_or(length > long_piece * lanes) != 0;
-    walk_batch(batch, count, lanes, has_long, load, store);
-    __syncthreads();
-  }
-}
-
 /// Exclusive sum over the threads of a block, and the sum of all. `shared`: a number for each warp. Waits for all
 /// threads, twice.
 __device__ __forceinline__ int block_sum_before(int mine, int* shared, int& all) {
@@ -133,6 +33,75 @@ __device__ __forceinline__ int block_sum_before(int mine, int* shared, int& all)
   }
   __syncthreads();
   return before + sum - mine;
+}
+
+/// As many entries of A as a block has threads: the rows of B that they ask for, but for empty ones.
+template <class T, class O>
+struct entry_batch {
+  O* start;     // in B
+  int* before;  // products before each; then all
+  T* factor;    // the entry of A
+
+  /// In memory for `threads` entries, aligned for T.
+  __device__ entry_batch(void* memory, int threads)
+      : start(reinterpret_cast<O*>(static_cast<T*>(memory) + threads)),
+        before(reinterpret_cast<int*>(start + threads)),
+        factor(static_cast<T*>(memory)) {}
+  static constexpr std::size_t bytes(int threads) {
+    return static_cast<std::size_t>(threads) * (sizeof(T) + sizeof(O) + sizeof(int)) + sizeof(int);
+  }
+};
+
+/// Products that a thread has in flight.
+constexpr int bucketed_depth = 4;
+
+/// Lays the products of a row end to end: load(u, position in B) and then store(u, factor, place) for each, as many
+/// entries of A at a time as the block has threads, in even shares. factor(position in A): what goes with an entry.
+/// shared: a number for each warp. Returns the number of products.
+template <class T, class O, class Factor, class Load, class Store>
+__device__ __forceinline__ int walk_row(const product_pattern<O>& m, index_t row, const entry_batch<T, O>& batch,
+                                        int* shared, Factor factor, Load load, Store store) {
+  constexpr int depth = bucketed_depth, share = 32 * depth;
+  constexpr int one_piece = 1 << 16;  // more than a row has products, so that one sum counts both
+  const int threads = static_cast<int>(blockDim.x), warp = static_cast<int>(threadIdx.x) / 32;
+  const std::int64_t end = m.a_rowptr[row + 1];
+  int placed = 0;
+  for (std::int64_t base = m.a_rowptr[row]; base < end; base += threads) {
+    const std::int64_t k = base + threadIdx.x;
+    O start = 0;
+    int length = 0;
+    if (k < end) {
+      const index_t inner = __ldg(m.a_colind + k);
+      start = __ldg(m.b_rowptr + inner);
+      length = static_cast<int>(__ldg(m.b_rowptr + inner + 1) - start);
+    }
+    int all;
+    const int earlier = block_sum_before(length > 0 ? length + one_piece : 0, shared, all);
+    const int pieces = all / one_piece, products = all % one_piece;
+    if (length > 0) {
+      const int at = earlier / one_piece;
+      batch.start[at] = start;
+      batch.before[at] = earlier % one_piece;
+      batch.factor[at] = factor(static_cast<O>(k));
+    }
+    if (threadIdx.x == 0) batch.before[pieces] = products;
+    __syncthreads();
+    for (int first = warp * share; first < products; first += threads * depth) {
+      int piece[depth];
+      walk_products<depth>(batch.start, batch.before, pieces, first, [&](int u, int of, O position, bool real, bool) {
+        piece[u] = of;
+        if (real) load(u, position);
+      });
+#pragma unroll
+      for (int u = 0; u < depth; ++u) {
+        const int place = first + 32 * u + lane_id();
+        if (place < products) store(u, batch.factor[piece[u]], placed + place);
+      }
+    }
+    placed += products;
+    __syncthreads();
+  }
+  return placed;
 }
 
 }  // namespace tulle::cuda

@@ -40,8 +40,8 @@ __global__ void finish_count(const index_t* sum, long long* entries, word_copy r
 
 }  // namespace
 
-counted_rows::counted_rows(const context& ctx, const spgemm_problem& p)
-    : ctx_(ctx), product_(p), b_rows_(p.b.rows), b_nnz_(p.b.nnz), report_(ctx) {
+counted_rows::counted_rows(const context& ctx, const spgemm_problem& p, side_streams& side)
+    : ctx_(ctx), side_(side), product_(p), b_rows_(p.b.rows), b_nnz_(p.b.nnz), report_(ctx) {
   if (p.a.rows > 0) mean_a_ = static_cast<double>(p.a.nnz) / p.a.rows;
   if (b_rows_ > 0) mean_b_row_ = products_per_entry_ = static_cast<double>(b_nnz_) / b_rows_;
 }
@@ -69,7 +69,7 @@ std::int64_t counted_rows::count() {
   if (is_small()) {
     for (int c = sorted_8; c < first_classes; ++c) lists_[c] = listed(c, found.first[c]);
     leave_out_trials();
-    most_ = found.most;
+    of_wide_ = found.of_wide;
     nnz_ = found.entries;
   } else {
     place(found.first, rows_.data(), 0, first_classes);
@@ -122,7 +122,10 @@ void counted_rows::count_by_class(const row_counters& found) {
   const index_t tried = std::accumulate(found.first + trial_512, found.first + first_classes, index_t{0});
   const bool tries =
       tried > 0 && product_.rows > most_listed && product_.cols <= most_hashed_columns && compress(found);
-  if (!tries) put_in_buckets();
+  if (!tries) {
+    set_hubs_apart();
+    put_in_buckets();
+  }
   join_trials();
   if (tries) {
     try_as_hashed(tried);
@@ -146,7 +149,7 @@ void counted_rows::count_by_class(const row_counters& found) {
          scanned_ ? std::as_const(entries_).data() + product_.rows : nullptr, &device->entries, report_.of(device));
   const row_counters now = report_.wait(device);
   if (tries) place(now.second, tried_.data(), first_classes, row_classes);
-  most_ = now.most;
+  of_wide_ = now.of_wide;
   nnz_ = now.entries;
 }
 
@@ -158,10 +161,18 @@ void counted_rows::place(const index_t (&counts)[row_classes], const index_t* ro
   }
 }
 
-/// Where no row has more products than the buckets hold: among longer ones (hubs) bitmaps take less.
+/// Where rows with more products than the buckets hold are few, and bitmaps long; else bitmaps take less.
 void counted_rows::put_in_buckets() {
-  if (lists_[trial].most > 0) return;
+  if (lists_[trial].most > 0 || (lists_[hub].most > 0 && product_.cols <= most_narrow_columns)) return;
   for (int c = trial_768; c < trial; ++c) bucketed_.of[c - trial_768] = std::exchange(lists_[c], {});
+}
+
+/// Few rows of more products than the buckets hold.
+void counted_rows::set_hubs_apart() {
+  const std::size_t bytes = kept_bytes(lists_[trial].most, product_.cols);
+  if (bytes == 0 || !are_few_hubs(lists_[trial].most, ctx_.info())) return;
+  lists_[hub] = std::exchange(lists_[trial], {});
+  hub_bitmaps_ = buffer<uint4>(ctx_, bytes / sizeof(uint4));
 }
 
 void counted_rows::leave_out_trials() {
@@ -177,11 +188,29 @@ void counted_rows::join_trials() {
   }
 }
 
+bool counted_rows::others_beside() const {
+  const auto many = [](const row_list& list) { return list.most > most_listed; };
+  const sorted_lists few_products = sorted();
+  return std::ranges::any_of(few_products.of, many) || many(lists_[hashed_256]) || many(lists_[hashed_376]) ||
+         many(lists_[hashed_480]);
+}
+
+bool counted_rows::wide_ones_beside() const { return wide_list().most > 0 && others_beside(); }
+
+bool counted_rows::bucketed_ones_beside() const {
+  return std::ranges::any_of(bucketed_.of, [](const row_list& l) { return l.most > 0; }) && others_beside();
+}
+
 void counted_rows::count_lists() {
+  uint4* const kept = keep_bitmaps();
+  const side_work of_wide_ones(side_.wide, stream(), wide_ones_beside());
+  const side_work of_bucketed(side_.bucketed, stream(), bucketed_ones_beside());
+  wide_entries* const of_wide = &counters_.data()->of_wide;
+  count_hubs(product_, lists_[hub], ctx_.info(), entries_.data(), of_wide, hub_bitmaps_.data(), of_wide_ones.stream());
+  count_wide(product_, static_cast<float>(mean_b()), lists_[wide], ctx_.info(), entries_.data(), of_wide, kept,
+             of_wide_ones.stream());
+  count_bucketed(product_, bucketed_, entries_.data(), of_bucketed.stream());
   count_sorted(product_, sorted(), entries_.data(), stream());
-  count_bucketed(product_, mean_b(), bucketed_, entries_.data(), stream());
-  count_wide(product_, static_cast<float>(mean_b()), lists_[wide], ctx_.info(), entries_.data(),
-             &counters_.data()->most, keep_bitmaps(), stream());
 }
 
 /// Room for the bitmaps of the wide rows that are about to be counted; null where they would take too much, or where
@@ -197,7 +226,7 @@ uint4* counted_rows::keep_bitmaps() {
 void counted_rows::try_as_hashed(index_t tried) {
   row_counters* const device = counters_.data();
   for (const row_class c : {trial_512, trial}) {
-    try_hashed(product_, c, lists_[c], entries_.data(), &device->most, classes_.data(), stream());
+    try_hashed(product_, c, lists_[c], entries_.data(), &device->of_wide, classes_.data(), stream());
   }
   const row_list from{lists_[trial_512].most > 0 ? lists_[trial_512].rows : lists_[trial].rows, tried, nullptr,
                       nullptr};
@@ -232,8 +261,15 @@ sorted_lists counted_rows::sorted() const {
 }
 
 row_list counted_rows::wide_list() const {
-  const row_list &counted = lists_[wide_counted], &other = lists_[wide];
-  return {counted.most > 0 ? counted.rows : other.rows, counted.most + other.most, nullptr, nullptr};
+  const row_list* first = lists_ + wide_counted;
+  while (first->most == 0 && first < lists_ + hub) ++first;
+  return {first->rows, lists_[wide_counted].most + lists_[wide].most + lists_[hub].most, nullptr, nullptr};
+}
+
+row_list counted_rows::without_bitmaps() const {
+  if (!bitmaps_.empty()) return lists_[wide_counted];
+  const row_list all = wide_list();
+  return {all.rows, all.most - (hub_bitmaps_.empty() ? 0 : lists_[hub].most), nullptr, nullptr};
 }
 
 void counted_rows::write_offsets(const csr_sink& c) {
@@ -250,7 +286,7 @@ void counted_rows::write_offsets(const csr_sink& c) {
 
 std::size_t counted_rows::bytes() const noexcept {
   return entries_.bytes() + counters_.bytes() + classes_.bytes() + rows_.bytes() + tried_.bytes() + word_ends_.bytes() +
-         words_.bytes() + bitmaps_.bytes();
+         words_.bytes() + bitmaps_.bytes() + hub_bitmaps_.bytes();
 }
 
 }  // namespace tulle::cuda

@@ -5,6 +5,7 @@
 #include <tulle/core/buffer.hpp>
 
 #include "cuda/runtime/host_report.cuh"
+#include "cuda/runtime/side_stream.hpp"
 #include "cuda/runtime/stream.hpp"
 #include "cuda/spgemm/row_kernels.hpp"
 
@@ -12,7 +13,7 @@ namespace tulle::cuda {
 
 /// Numbers that the device counts and the host reads.
 struct row_counters {
-  index_t most;                 // entries of a wide row
+  wide_entries of_wide;
   index_t first[row_classes];   // rows of each class before the trials
   index_t second[row_classes];  // and what the trials made of theirs
   index_t cursors[2 * row_classes];
@@ -24,9 +25,15 @@ struct row_counters {
   long long entries;  // of C
 };
 
+/// Where there are many rows for less than a block, those for whole blocks run beside them.
+struct side_streams {
+  side_stream wide, bucketed;
+};
+
 class counted_rows {
  public:
-  counted_rows(const context& ctx, const spgemm_problem& p);
+  /// `side` outlives it.
+  counted_rows(const context& ctx, const spgemm_problem& p, side_streams& side);
 
   /// What can be done before the host knows whether the operands are sound.
   void begin(const operand_check& check);
@@ -35,19 +42,26 @@ class counted_rows {
 
   // What is known then.
   [[nodiscard]] std::int64_t nnz() const { return nnz_; }
-  /// Entries of a wide row, at most.
-  [[nodiscard]] index_t most() const { return most_; }
+  [[nodiscard]] const wide_entries& of_wide() const { return of_wide_; }
   /// Mean length of the rows of B that A asks for.
   [[nodiscard]] double mean_b() const { return products_per_entry_; }
   [[nodiscard]] const row_list& list(row_class c) const { return lists_[c]; }
   [[nodiscard]] sorted_lists sorted() const;
   [[nodiscard]] const bucketed_lists& bucketed() const { return bucketed_; }
-  /// Rows of both wide classes, which lie side by side.
+  /// Rows of all wide classes, which lie side by side.
   [[nodiscard]] row_list wide_list() const;
+  /// Those of them whose columns are not in bitmaps.
+  [[nodiscard]] row_list without_bitmaps() const;
+  /// Whether there are such rows, and enough others that a second stream costs less than it saves.
+  [[nodiscard]] bool wide_ones_beside() const;
+  [[nodiscard]] bool bucketed_ones_beside() const;
   /// With the words of B, where they were made.
   [[nodiscard]] const product_ref& product() const { return product_; }
-  /// Of list(wide); may be empty. To be given back once the columns are written.
-  [[nodiscard]] buffer<uint4>& bitmaps() { return bitmaps_; }
+  /// Of list(wide), or empty; of list(hub).
+  [[nodiscard]] const uint4* bitmaps() const { return bitmaps_.data(); }
+  [[nodiscard]] const uint4* hub_bitmaps() const { return hub_bitmaps_.data(); }
+  /// Once the columns are written.
+  void free_bitmaps() { bitmaps_ = {}, hub_bitmaps_ = {}; }
   /// How many tasks of wide rows there are, for the device to count.
   [[nodiscard]] unsigned long long* tasks() { return counters_.data()->tasks; }
   void write_offsets(const csr_sink& c);
@@ -64,14 +78,17 @@ class counted_rows {
   void count_by_class(const row_counters& found);
   void place(const index_t (&counts)[row_classes], const index_t* rows, int from, int to);
   void put_in_buckets();
+  void set_hubs_apart();
   void join_trials();
   void leave_out_trials();
   void count_lists();
   [[nodiscard]] uint4* keep_bitmaps();
+  [[nodiscard]] bool others_beside() const;
   void try_as_hashed(index_t tried);
   [[nodiscard]] bool compress(const row_counters& found);
 
   context ctx_;
+  side_streams& side_;
   product_ref product_;
   index_t b_rows_;
   std::int64_t b_nnz_;
@@ -90,10 +107,10 @@ class counted_rows {
   bucketed_lists bucketed_ = {};
   buffer<std::byte> word_ends_;  // of B; empty where it has no words
   buffer<uint2> words_;
-  buffer<uint4> bitmaps_;
+  buffer<uint4> bitmaps_, hub_bitmaps_;
   bool scanned_ = false;
   std::int64_t nnz_ = 0;
-  index_t most_ = 0;
+  wide_entries of_wide_ = {};
 };
 
 }  // namespace tulle::cuda

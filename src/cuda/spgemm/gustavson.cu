@@ -1,8 +1,9 @@
 // gustavson: row-wise SpGEMM (Gustavson, ACM TOMS 1978) with an accumulator that suits each row, in two phases: the
 // entries of every row are counted (counted_rows.cu), then columns and values are written where they belong. What a row
-// is made with follows from its number of products and of 32-column words (product_rows.cuh); each class is a launch.
-// The products of an entry are added in the order of A's entries (docs/adr/0008). Bytes per product: 4 to count and 4 +
-// sizeof(T) to fill, through L1 and L2; C is written once. Always chosen.
+// is made with follows from its number of products and of 32-column words (product_rows.cuh); each class is a launch,
+// those that take whole blocks on streams beside the others. The products of an entry are added in the order of A's
+// entries (docs/adr/0008). Bytes per product: 4 to count and 4 + sizeof(T) to fill, through L1 and L2; C is written
+// once. Always chosen.
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
 
@@ -31,7 +32,7 @@ std::int64_t blocks_to_fill(const context& ctx) { return std::int64_t{4} * ctx.i
 
 class gustavson final : public spgemm_operator {
  public:
-  gustavson(const context& ctx, const spgemm_problem& p) : ctx_(ctx), problem_(p), rows_(ctx, p) {}
+  gustavson(const context& ctx, const spgemm_problem& p) : ctx_(ctx), problem_(p), rows_(ctx, p, side_) {}
 
   void begin(const operand_check& check) override {
     if (problem_.a.rows == 0) return;
@@ -51,9 +52,12 @@ class gustavson final : public spgemm_operator {
     if (c.offset != problem_.a.types.offset && wide_.empty()) make_wide();
     const product_fill to = fill_of(values, c, true);
     rows_.write_offsets(to.c);
-    fill_columns(to);
-    cut_rows(to);
-    fill_values(to);
+    const bool cut = make_room_for_tasks();
+    fill_rows(to, [&](const product_fill& of_wide) {
+      fill_columns(of_wide);
+      if (cut) cut_wide_rows(of_wide, tasks());
+    });
+    rows_.free_bitmaps();
     if (to.c.offset != c.offset) narrow_offsets(c);
   }
 
@@ -63,7 +67,7 @@ class gustavson final : public spgemm_operator {
     if (c.offset != problem_.a.types.offset && wide_.empty()) {
       throw error(status::invalid_argument, "spgemm: C was filled with offsets of another width");
     }
-    fill_values(fill_of(values, c, false));
+    fill_rows(fill_of(values, c, false), [](const product_fill&) {});
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
@@ -103,35 +107,48 @@ class gustavson final : public spgemm_operator {
     copy_bytes(ctx_, c.rowptr, memory_space::device, narrow.data(), memory_space::device, narrow.bytes());
   }
 
-  /// Columns of the wide rows.
-  void fill_columns(const product_fill& to) {
-    buffer<uint4>& bitmaps = rows_.bitmaps();
-    const row_list left = bitmaps.empty() ? rows_.wide_list() : rows_.list(wide_counted);
-    fill_wide_columns(to, static_cast<float>(rows_.mean_b()), left, ctx_.info());
-    if (bitmaps.empty()) return;
-    fill_kept_columns(to, rows_.list(wide), bitmaps.data());
-    bitmaps = {};
+  static product_fill on(const side_work& work, product_fill to) {
+    to.stream = work.stream();
+    return to;
   }
-
-  /// Tasks of the wide rows, small ones where there would be too few to fill the device.
-  void cut_rows(const product_fill& to) {
-    const std::int64_t share = rows_.nnz() / blocks_to_fill(ctx_);
-    chunk_ = static_cast<int>(std::clamp<std::int64_t>(share, smallest_chunk, wide_chunk));
-    if (rows_.most() <= std::min(chunk_, narrow_chunk) || !tasks_.empty()) return;
-    const std::int64_t most = most_wide_tasks(rows_.wide_list().most, rows_.nnz(), chunk_);
-    tasks_ = buffer<wide_task>(ctx_, static_cast<std::size_t>(most));
-    cut_wide_rows(to, tasks());
-  }
-  [[nodiscard]] wide_tasks tasks() {
-    return {rows_.wide_list(), tasks_.data(), rows_.wide_list().most, rows_.nnz(), rows_.tasks(), chunk_};
-  }
-
-  void fill_values(const product_fill& to) {
+  /// `prepare`: what the values of wide rows need first.
+  template <class Prepare>
+  void fill_rows(const product_fill& to, Prepare prepare) {
+    const side_work wide_work(side_.wide, to.stream, rows_.wide_ones_beside());
+    const side_work bucketed_work(side_.bucketed, to.stream, rows_.bucketed_ones_beside());
+    const product_fill of_wide = on(wide_work, to);
+    prepare(of_wide);
+    fill_wide_values(of_wide);
+    fill_bucketed(on(bucketed_work, to), rows_.bucketed());
     fill_sorted(to, rows_.sorted());
-    fill_bucketed(to, rows_.mean_b(), rows_.bucketed());
     for (const row_class c : {hashed_256, hashed_376, hashed_480}) {
       fill_hashed(to, rows_.mean_b() <= short_row, c, rows_.list(c));
     }
+  }
+
+  /// Columns of the wide rows.
+  void fill_columns(const product_fill& to) {
+    if (rows_.hub_bitmaps() != nullptr) fill_kept_columns(to, rows_.list(hub), rows_.hub_bitmaps());
+    if (rows_.bitmaps() != nullptr) fill_kept_columns(to, rows_.list(wide), rows_.bitmaps());
+    fill_wide_columns(to, static_cast<float>(rows_.mean_b()), rows_.without_bitmaps(), ctx_.info());
+  }
+
+  /// For the tasks of the wide rows, small ones where there would be too few to fill the device. Whether they are still
+  /// to be cut.
+  bool make_room_for_tasks() {
+    const std::int64_t share = rows_.nnz() / blocks_to_fill(ctx_);
+    chunk_ = static_cast<int>(std::clamp<std::int64_t>(share, smallest_chunk, wide_chunk));
+    if (rows_.of_wide().most <= std::min(chunk_, narrow_chunk) || !tasks_.empty()) return false;
+    const std::int64_t most = most_wide_tasks(rows_.wide_list().most, wide_entries(), chunk_);
+    tasks_ = buffer<wide_task>(ctx_, static_cast<std::size_t>(most));
+    return true;
+  }
+  [[nodiscard]] std::int64_t wide_entries() const { return static_cast<std::int64_t>(rows_.of_wide().all); }
+  [[nodiscard]] wide_tasks tasks() {
+    return {rows_.wide_list(), tasks_.data(), rows_.wide_list().most, wide_entries(), rows_.tasks(), chunk_};
+  }
+
+  void fill_wide_values(const product_fill& to) {
     if (rows_.wide_list().most == 0) return;
     const bool long_rows = static_cast<double>(problem_.b.nnz) >= long_row * problem_.b.rows;
     long_rows ? fill_from_long_rows(to, tasks()) : fill_from_short_rows(to, tasks());
@@ -139,6 +156,7 @@ class gustavson final : public spgemm_operator {
 
   context ctx_;
   spgemm_problem problem_;
+  side_streams side_;
   counted_rows rows_;
   int chunk_ = wide_chunk;
   buffer<wide_task> tasks_;

@@ -21,7 +21,7 @@ __device__ row_class class_of(int words, int entries) {
 template <class O>
 __global__ void __launch_bounds__(block)
     try_kernel(product_pattern<O> m, word_rows<O> b, row_class otherwise, row_list list, index_t* entries,
-               index_t* most, std::uint8_t* classes) {
+               wide_entries* of_wide, std::uint8_t* classes) {
   constexpr int slots = 256;
   __shared__ word_table<slots> tables[warps];
   const std::int64_t i = std::int64_t{blockIdx.x} * warps + threadIdx.x / 32;
@@ -39,17 +39,17 @@ __global__ void __launch_bounds__(block)
   if (lane_id() != 0) return;
   entries[row] = count;
   const row_class c = class_of(table.used, count);
-  if (c == wide_counted) atomicMax(most, count);
+  if (c == wide_counted) of_wide->add(count);
   classes[row] = c;
 }
 
 }  // namespace
 
-void try_hashed(const product_ref& p, row_class trial_class, const row_list& list, index_t* entries, index_t* most,
-                std::uint8_t* classes, cudaStream_t stream) {
+void try_hashed(const product_ref& p, row_class trial_class, const row_list& list, index_t* entries,
+                wide_entries* of_wide, std::uint8_t* classes, cudaStream_t stream) {
   p.with_offsets([&]<class O>() {
     launch("spgemm: try_hashed", try_kernel<O>, {ceil_div(list.most, warps), block}, stream, p.pattern<O>(),
-           p.b_words<O>(), trial_class == trial_512 ? sorted_512 : wide, list, entries, most, classes);
+           p.b_words<O>(), trial_class == trial_512 ? sorted_512 : wide, list, entries, of_wide, classes);
   });
 }
 

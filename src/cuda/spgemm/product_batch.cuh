@@ -5,6 +5,29 @@
 
 namespace tulle::cuda {
 
+/// Calls visit(u, piece, its position in B, whether there is such a product, whether the 32 lanes see several pieces)
+/// for the lane's u-th of Depth * 32 neighbouring products from `first` on, which is one of them. start: of each of the
+/// `pieces`, none of which is empty, in B; before: products before each, then all. All lanes of the warp call it.
+template <int Depth, class O, class Visit>
+__device__ __forceinline__ void walk_products(const O* start, const int* before, int pieces, int first, Visit visit) {
+  int piece = 0;  // of the product `here`: the last that begins at or before it
+  for (int end = pieces; piece + 1 < end;) {
+    const int middle = (piece + end) / 2;
+    (before[middle] <= first ? piece : end) = middle;
+  }
+  const int all = before[pieces];
+#pragma unroll
+  for (int u = 0; u < Depth; ++u) {
+    const int here = first + 32 * u, mine = here + lane_id(), next = piece + 1 + lane_id();
+    const unsigned ahead = next < pieces ? static_cast<unsigned>(before[next] - here) : 33u;
+    const unsigned heads = warp_or(ahead < 32 ? 1u << ahead : 0);
+    const int own = piece + __popc(heads & (lanes_before() << 1 | 1));
+    visit(u, own, start[own] + static_cast<O>(mine - before[own]), mine < all, heads != 0);
+    piece += __popc(heads);
+    if (__any_sync(full_warp, ahead == 32)) ++piece;
+  }
+}
+
 /// The products of a stretch of a row of A, laid end to end, so that a block takes them in order and evenly: 32
 /// neighbours a warp at a time, whatever the lengths of the rows of B are.
 /// In shared memory. A piece is what an entry of A asks for of B: a part of a row, of at most Longest entries.
@@ -48,27 +71,10 @@ struct product_batch {
     return length > 0 ? at : -1;
   }
 
-  /// Calls visit(u, piece, its position in B, whether there is such a product, whether the 32 lanes see several pieces)
-  /// for the lane's u-th of Depth * 32 neighbouring products from `first` on. All lanes of the warp call it; `first` is
-  /// one of the products.
+  /// walk_products on this batch.
   template <int Depth, class Visit>
   __device__ __forceinline__ void walk(int first, Visit visit) const {
-    int piece = 0;  // of the product `here`: the last that begins at or before it
-    for (int end = pieces; piece + 1 < end;) {
-      const int middle = (piece + end) / 2;
-      (before[middle] <= first ? piece : end) = middle;
-    }
-    const int all = products();
-#pragma unroll
-    for (int u = 0; u < Depth; ++u) {
-      const int here = first + 32 * u, mine = here + lane_id(), next = piece + 1 + lane_id();
-      const unsigned ahead = next < pieces ? static_cast<unsigned>(before[next] - here) : 33u;
-      const unsigned heads = warp_or(ahead < 32 ? 1u << ahead : 0);
-      const int own = piece + __popc(heads & (lanes_before() << 1 | 1));
-      visit(u, own, start[own] + static_cast<O>(mine - before[own]), mine < all, heads != 0);
-      piece += __popc(heads);
-      if (__any_sync(full_warp, ahead == 32)) ++piece;
-    }
+    walk_products<Depth>(start, before, pieces, first, visit);
   }
 };
 

@@ -120,8 +120,9 @@ struct product_fill {
 
 /// How a row of C is made. sorted_N: all of its at most N products sorted in registers (sorted_rows.cuh). hashed_N: an
 /// accumulator of at most N values behind a hash table of the 32-column words in which it has entries (hashed_fill.cu).
-/// wide: bitmaps and chunks of columns (wide_pattern.cu, wide_values.cu). The trials are hashed if their words fit the
-/// table. From trial_768 on they are put in buckets where B has no words to try with (bucketed_fill.cu).
+/// wide, hub: bitmaps (wide_pattern.cu, hub_pattern.cu) and chunks of columns (wide_values.cu). The trials are hashed
+/// if their words fit the table. From trial_768 on they are put in buckets where B has no words to try with
+/// (bucketed_fill.cu).
 enum row_class : std::uint8_t {
   empty_row,
   sorted_8,
@@ -143,6 +144,7 @@ enum row_class : std::uint8_t {
   sorted_512,
   wide_counted,  // its entries were counted by a trial
   wide,
+  hub,  // the wide rows with the most products, where they are few
   row_classes
 };
 

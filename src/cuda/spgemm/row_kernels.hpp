@@ -57,22 +57,32 @@ struct sorted_lists {
 void count_sorted(const product_ref& p, const sorted_lists& lists, index_t* entries, cudaStream_t stream);
 void fill_sorted(const product_fill& to, const sorted_lists& lists);
 
-/// Rows that are put in buckets, by trial_768 to trial_4096 (bucketed_fill.cu). mean_b: entries of the rows of B that A
-/// asks for.
+/// Rows that are put in buckets, by trial_768 to trial_4096 (bucketed_fill.cu).
 struct bucketed_lists {
   row_list of[4];
 };
-void count_bucketed(const product_ref& p, double mean_b, const bucketed_lists& lists, index_t* entries,
-                    cudaStream_t stream);
-void fill_bucketed(const product_fill& to, double mean_b, const bucketed_lists& lists);
+void count_bucketed(const product_ref& p, const bucketed_lists& lists, index_t* entries, cudaStream_t stream);
+void fill_bucketed(const product_fill& to, const bucketed_lists& lists);
 /// The most products of a row of such a class for which a block of the device has room.
 int largest_bucketed(const device_info& device);
 
+/// Entries of the wide rows of C.
+struct wide_entries {
+  unsigned long long all;
+  index_t most;  // of a row
+  index_t unused;
+
+  __device__ void add(int of_row) {
+    atomicAdd(&all, static_cast<unsigned long long>(of_row));
+    atomicMax(&most, of_row);
+  }
+};
+
 /// Counts the entries of the rows of a list of a trial class, and gives each its class: one of the hashed,
-/// or wide_counted, the most entries of which go to `most`; sorted_512 or wide (not counted) where the words do not fit
+/// or wide_counted, whose entries are added to `of_wide`; sorted_512 or wide (not counted) where the words do not fit
 /// the table (hashed_count.cu).
-void try_hashed(const product_ref& p, row_class trial_class, const row_list& list, index_t* entries, index_t* most,
-                std::uint8_t* classes, cudaStream_t stream);
+void try_hashed(const product_ref& p, row_class trial_class, const row_list& list, index_t* entries,
+                wide_entries* of_wide, std::uint8_t* classes, cudaStream_t stream);
 /// The rows of a list of a hashed class (hashed_fill.cu).
 void fill_hashed(const product_fill& to, bool short_rows, row_class c, const row_list& list);
 
@@ -81,10 +91,15 @@ constexpr std::size_t bitmap_words(index_t cols) { return (static_cast<std::size
 /// Bytes that the bitmaps of `rows` wide rows take, where they are worth keeping from the count to the fill; else 0.
 std::size_t kept_bytes(std::int64_t rows, index_t cols);
 
-/// entries[row] = entries of row `row` of C, for the rows of a list, the most of which go to `most`. mean_b: entries of
-/// the rows of B that A asks for. kept: where the bitmaps go, one after the other in the order of the list; or null.
+/// entries[row] = entries of row `row` of C, for the rows of a list, added to `of_wide`. mean_b: entries of the rows of
+/// B that A asks for. kept: where the bitmaps go, one after the other in the order of the list; or null.
 void count_wide(const product_ref& p, float mean_b, const row_list& list, const device_info& device, index_t* entries,
-                index_t* most, uint4* kept, cudaStream_t stream);
+                wide_entries* of_wide, uint4* kept, cudaStream_t stream);
+/// The same for a few rows with very many products, several blocks each (hub_pattern.cu). bits: kept_bytes of them.
+void count_hubs(const product_ref& p, const row_list& list, const device_info& device, index_t* entries,
+                wide_entries* of_wide, uint4* bits, cudaStream_t stream);
+/// Fewer than fill the device with a block for each.
+bool are_few_hubs(index_t rows, const device_info& device);
 /// Columns of C in the rows of a list.
 void fill_wide_columns(const product_fill& to, float mean_b, const row_list& list, const device_info& device);
 /// The same from kept bitmaps.

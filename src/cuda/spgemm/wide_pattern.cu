@@ -3,16 +3,15 @@
 // One block per row; one thread: a share of the entries (or words) of B, an even one where rows of B are short, then
 // words of the bitmap. Bytes per product: 4, or 8 per word.
 #include <algorithm>
-#include <cuda/std/utility>
 
 #include "cuda/runtime/launch.cuh"
-#include "cuda/spgemm/product_batch.cuh"
+#include "cuda/spgemm/even_bits.cuh"
 #include "cuda/spgemm/row_kernels.hpp"
 
 namespace tulle::cuda {
 namespace {
 
-constexpr int block = 256, warps = block / 32;
+constexpr int block = even_block, warps = block / 32;
 constexpr int widest_bitmap = 48 * 1024;  // words
 /// Bitmaps of more words than the first are made between a row's first and last column; of more than the second they
 /// are never kept.
@@ -42,21 +41,6 @@ __device__ int2 column_span(const product_pattern<O>& m, index_t row, int2& shar
   return shared;
 }
 
-/// Sets the bits of entries `from` and `step` on and so on of B, up to `stop`.
-template <int Depth, bool Words, class O>
-__device__ __forceinline__ void set_bits_of(const word_rows<O>& b, std::int64_t from, int step, std::int64_t stop,
-                                            unsigned first, unsigned count, unsigned* words) {
-  uint2 word[Depth];
-#pragma unroll
-  for (int u = 0; u < Depth; ++u) {
-    word[u] = from + u * step < stop ? b.template at<Words>(static_cast<O>(from + u * step)) : uint2{0, 0};
-  }
-#pragma unroll
-  for (int u = 0; u < Depth; ++u) {
-    if (word[u].y != 0 && word[u].x - first < count) atomicOr(words + (word[u].x - first), word[u].y);
-  }
-}
-
 /// Sets the bits of a row's columns in words [first, first + count): every warp takes an eighth of A's entries, 32 at a
 /// time; `Lanes` lanes per row of B.
 template <int Lanes, bool Words, class O>
@@ -84,70 +68,6 @@ __device__ __forceinline__ void set_bits_by_rows(const product_pattern<O>& m, co
   }
 }
 
-/// In shared memory: the rows of B that a batch of A's entries asks for. Late ones are too long for even shares.
-template <class O>
-struct even_rows {
-  static constexpr int longest = 512;
-
-  product_batch<block, longest, O> batch;
-  int late;
-  O late_start[block], late_stop[block];
-};
-
-/// The late rows in pieces, which the warps of the block take in turns.
-template <class O>
-__device__ __forceinline__ void set_late_bits(const even_rows<O>& rows, const word_rows<O>& b, unsigned first,
-                                              unsigned count, unsigned* words) {
-  constexpr int depth = 4, piece = 32 * depth;
-  int turns = static_cast<int>(threadIdx.x) / 32;  // pieces until the next of this warp
-  for (int i = 0; i < rows.late; ++i) {
-    const std::int64_t stop = rows.late_stop[i];
-    for (std::int64_t q = rows.late_start[i]; q < stop; q += piece, turns = turns == 0 ? warps - 1 : turns - 1) {
-      if (turns == 0) set_bits_of<depth, false>(b, q + lane_id(), 32, stop, first, count, words);
-    }
-  }
-}
-
-/// The same, with even shares of the products of as many of A's entries at a time as there are threads.
-template <class O>
-__device__ __forceinline__ void set_bits_evenly(const product_pattern<O>& m, const word_rows<O>& b, index_t row,
-                                                unsigned first, unsigned count, unsigned* words, even_rows<O>& rows) {
-  constexpr int depth = 4, share = 32 * depth;
-  const std::int64_t end = m.a_rowptr[row + 1];
-  for (std::int64_t base = m.a_rowptr[row]; base < end; base += block) {
-    const std::int64_t k = base + threadIdx.x;
-    O start = 0, stop = 0;
-    if (k < end) {
-      const index_t inner = __ldg(m.a_colind + k);
-      start = __ldg(b.begin + inner);
-      stop = __ldg(b.end + inner);
-    }
-    if (threadIdx.x == 0) rows.late = 0;
-    const bool has_late = __syncthreads_or(stop - start > rows.longest) != 0;  // all are through with the batch before
-    if (stop - start > rows.longest) {
-      const int at = atomicAdd(&rows.late, 1);
-      rows.late_start[at] = start;
-      rows.late_stop[at] = ::cuda::std::exchange(stop, start);
-    }
-    rows.batch.put(start, stop);
-    __syncthreads();
-    for (int from = static_cast<int>(threadIdx.x) / 32 * share; from < rows.batch.products(); from += warps * share) {
-      uint2 word[depth];
-      rows.batch.template walk<depth>(from, [&](int u, int, O position, bool real, bool) {
-        word[u] = real ? b.template at<false>(position) : uint2{0, 0};
-      });
-#pragma unroll
-      for (int u = 0; u < depth; ++u) {
-        if (word[u].y != 0 && word[u].x - first < count) atomicOr(words + (word[u].x - first), word[u].y);
-      }
-    }
-    if (has_late) {
-      set_late_bits(rows, b, first, count, words);
-      __syncthreads();  // before the next batch forgets them
-    }
-  }
-}
-
 /// Sets the bits of the row's columns in words [first, first + count); `bits` are cleared up to a multiple of 4. By
 /// even shares where `Lanes` is 1.
 template <int Lanes, bool Words, class O>
@@ -157,7 +77,7 @@ __device__ void set_bits(const product_pattern<O>& m, const word_rows<O>& b, ind
   __syncthreads();
   if constexpr (Lanes == 1) {
     __shared__ even_rows<O> rows;
-    set_bits_evenly(m, b, row, first, count, &bits->x, rows);
+    set_bits_evenly(m, b, row, {}, {first, count, &bits->x}, rows);
   } else {
     set_bits_by_rows<Lanes, Words>(m, b, row, first, count, &bits->x);
   }
@@ -206,12 +126,13 @@ __device__ int write_columns(const unsigned* bits, unsigned first, unsigned coun
 /// Counts where c_colind is null.
 template <int Lanes, bool Words, class O>
 __global__ void __launch_bounds__(block, 6)
-    wide_kernel(product_pattern<O> m, word_rows<O> b, row_list list, unsigned capacity, index_t* entries, index_t* most,
-                uint4* kept, const O* c_rowptr, index_t* c_colind) {
+    wide_kernel(product_pattern<O> m, word_rows<O> b, row_list list, unsigned capacity, index_t* entries,
+                wide_entries* of_wide, uint4* kept, const O* c_rowptr, index_t* c_colind) {
   extern __shared__ uint4 bits[];
   __shared__ int2 span_shared;
   __shared__ int total;
-  for (std::int64_t i = blockIdx.x; i < list.count(); i += gridDim.x) {
+  for (std::int64_t turn = blockIdx.x; turn < list.count(); turn += gridDim.x) {
+    const std::int64_t i = list.count() - 1 - turn;  // those with the most products are last, and start first
     const index_t row = list[static_cast<index_t>(i)];
     const bool all_columns = capacity <= narrow_bitmap || kept != nullptr;
     const int2 span = all_columns ? int2{0, m.cols - 1} : column_span(m, row, span_shared);
@@ -232,7 +153,7 @@ __global__ void __launch_bounds__(block, 6)
     }
     if (c_colind == nullptr && threadIdx.x == 0) {
       entries[row] = total;
-      atomicMax(most, total);
+      of_wide->add(total);
     }
     __syncthreads();
   }
@@ -253,7 +174,7 @@ index_t blocks_of(const row_list& list, int multiprocessors) {
 
 template <class O>
 void run_wide(const product_ref& p, float mean_b, const row_list& list, const device_info& device, index_t* entries,
-              index_t* most_entries, uint4* kept, const O* c_rowptr, index_t* c_colind, cudaStream_t stream) {
+              wide_entries* of_wide, uint4* kept, const O* c_rowptr, index_t* c_colind, cudaStream_t stream) {
   if (list.most == 0) return;
   const std::size_t most = std::min<std::size_t>(widest_bitmap, (device.shared_bytes - 16384) / 16 * 4);
   const std::size_t capacity = std::min(most, bitmap_words(p.cols));
@@ -263,7 +184,7 @@ void run_wide(const product_ref& p, float mean_b, const row_list& list, const de
           "cudaFuncSetAttribute");
     launch("spgemm: wide pattern", kernel,
            {blocks_of(list, device.multiprocessors), block, capacity * sizeof(unsigned)}, stream, p.pattern<O>(),
-           p.b_words<O>(), list, static_cast<unsigned>(capacity), entries, most_entries, kept, c_rowptr, c_colind);
+           p.b_words<O>(), list, static_cast<unsigned>(capacity), entries, of_wide, kept, c_rowptr, c_colind);
   };
   if (p.words != nullptr) return run(wide_kernel<8, true, O>);
   if (mean_b <= 12) return run(wide_kernel<1, false, O>);
@@ -278,9 +199,9 @@ std::size_t kept_bytes(std::int64_t rows, index_t cols) {
 }
 
 void count_wide(const product_ref& p, float mean_b, const row_list& list, const device_info& device, index_t* entries,
-                index_t* most, uint4* kept, cudaStream_t stream) {
+                wide_entries* of_wide, uint4* kept, cudaStream_t stream) {
   p.with_offsets(
-      [&]<class O>() { run_wide<O>(p, mean_b, list, device, entries, most, kept, nullptr, nullptr, stream); });
+      [&]<class O>() { run_wide<O>(p, mean_b, list, device, entries, of_wide, kept, nullptr, nullptr, stream); });
 }
 
 void fill_wide_columns(const product_fill& to, float mean_b, const row_list& list, const device_info& device) {
