@@ -2,11 +2,14 @@
 // the families of spmv_families.hpp and on real matrices. Families that the rules were fitted on say so; the others and
 // the real matrices judge them.
 //
-//   tulle_choice_cpu RECORD.json SECONDS THREADS [FOLDER of .mtx]   measures what the record lacks until that time has
-//   gone by tulle_choice_cpu RECORD.json inspect [FOLDER of .mtx]           what a plan looks at today, of the matrices
-//   that are there tulle_choice_cpu RECORD.json terms                              what tools/tune fits costs to, a
-//   line for each run tulle_choice_cpu RECORD.json judge                              what `default` takes today, by
-//   the times that are there
+//   tulle_choice_cpu RECORD.json SECONDS THREADS [FOLDER]
+//     measures what the record lacks until that time has gone by, of the families or of the folder's .mtx files
+//   tulle_choice_cpu RECORD.json inspect [FOLDER]
+//     what a plan looks at today, of the matrices that are there
+//   tulle_choice_cpu RECORD.json terms
+//     what tools/tune fits costs to, a line for each run
+//   tulle_choice_cpu RECORD.json judge
+//     what `default` takes today, by the times that are there
 //
 // On more threads than one, those that were measured on one and are worth several. Warm, f64 and f32, the least of some
 // short turns of each; all take turns, so that what disturbs one disturbs all. What other processes took of the machine

@@ -19,6 +19,7 @@ HEADER = ROOT / "src/plan/spmv_costs_cpu.hpp"
 KERNELS = ["csr.serial", "packed", "sell", "bsr", "bin_bsr.compact"]  # kernels_cpu of the header
 TERMS = 11
 MOST_BYTES = {"gathers": 4 << 20, "loads": 32 << 20, "narrow": 32 << 20}  # by class of processors, as most_predicted_bytes_cpu of the header
+ALL_SIZES = {("loads", "f32")}  # whatever the bytes are
 FITTED_WHOLE = {("narrow", "f32")}  # to matrices of all sizes: better on the fitted families too. In f64 it is not
 LEAST_SAMPLES = 12
 LEAST_NONZEROS = 50
@@ -29,6 +30,8 @@ def value_bytes(run):
 
 
 def small(run):
+    if (run["processor"], run["precision"]) in ALL_SIZES:
+        return True
     return run["nnz"] * (value_bytes(run) + 4) <= MOST_BYTES[run["processor"]]
 
 
