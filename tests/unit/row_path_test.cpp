@@ -138,15 +138,18 @@ TEST(RowPaths, EndsAreForeseenWhereMostLengthsRepeatOrRowsAreFew) {
         static_cast<index_t>(rowptr.size()) - 1, 1, rowptr.back(), rowptr.data(), nullptr, nullptr};
     return cpu::row_ends_of(a, threads);
   };
-  std::vector<std::int32_t> alike{0}, by_turns{0}, one_long{0}, few{0, 1, 5, 5, 90};
+  std::vector<std::int32_t> alike{0}, by_turns{0}, one_long{0}, few{0, 1, 5, 5, 90}, few_but_long{0};
   for (int row = 0; row < 20'000; ++row) {
     alike.push_back(alike.back() + 3);
     by_turns.push_back(by_turns.back() + 1 + row % 2);
     one_long.push_back(one_long.back() + (row == 77 ? 10'000 : 2));
   }
+  for (int row = 0; row < 3000; ++row) few_but_long.push_back(few_but_long.back() + 30 + row % 2);
   EXPECT_EQ(ends(alike), cpu::row_ends::alike);
   EXPECT_EQ(ends(by_turns), cpu::row_ends::many);
-  EXPECT_EQ(ends(by_turns, 2), cpu::row_ends::not_many) << "30,000 entries for two";
+  EXPECT_EQ(ends(by_turns, 2), cpu::row_ends::many) << "10,000 rows each";
+  EXPECT_EQ(ends(few_but_long), cpu::row_ends::not_many);
+  EXPECT_EQ(ends(few_but_long, 8), cpu::row_ends::not_many);
   EXPECT_EQ(ends(by_turns, 4), cpu::row_ends::alike) << "7,500 each are remembered";
   EXPECT_EQ(ends(one_long), cpu::row_ends::alike);
   EXPECT_EQ(ends(few), cpu::row_ends::alike);

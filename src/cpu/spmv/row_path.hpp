@@ -10,8 +10,8 @@
 
 namespace tulle::cpu {
 
-/// How well a processor foresees where rows end: because most are as long as the one before, or are so few that it
-/// remembers them; because it may remember them, being not many; or not.
+/// How well a processor foresees where rows end: because most are as long as the one before, or hold so few entries
+/// that it remembers them; because it may remember them, being not many rows; or not.
 enum class row_ends : std::uint8_t { alike, not_many, many };
 
 /// For rows of so many entries on average, in one type of vectors. Where there is a choice (all that there are give the
@@ -20,10 +20,13 @@ enum class row_ends : std::uint8_t { alike, not_many, many };
 /// length, which takes some nanoseconds a row.
 row_path fastest_row_path(scalar_type vectors, double mean, row_ends ends, bool sorts = false);
 
+/// Rows that a processor may remember the ends of; `fastest_row_path` measures what is fastest of so many, and of more.
+constexpr index_t not_many_rows = 4096;
+
 /// Of the rows of one of `threads`: some are looked at.
 template <scalar T, offset O>
 row_ends row_ends_of(csr_view<T, O> a, int threads) {
-  constexpr O remembered = 8192, not_many = 24576;
+  constexpr O remembered = 8192;
   constexpr std::int64_t samples = 128;
   const O mine = a.nnz / threads;
   if (mine < remembered || a.rows < 2 * samples) return row_ends::alike;
@@ -33,7 +36,7 @@ row_ends row_ends_of(csr_view<T, O> a, int threads) {
     alike += row[1] - row[0] == row[2] - row[1] ? 1 : 0;
   }
   if (8 * alike >= 7 * samples) return row_ends::alike;
-  return mine < not_many ? row_ends::not_many : row_ends::many;
+  return a.rows / threads <= not_many_rows ? row_ends::not_many : row_ends::many;
 }
 template <scalar V, scalar T, offset O>
 row_path fastest_row_path(csr_view<T, O> a, int threads, bool sorts) {
