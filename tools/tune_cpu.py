@@ -3,7 +3,7 @@
   tools/tune cpu [--program build/cpu-only/bin/tulle_choice_cpu] [--write] RECORD.json...
 
 Each record was measured on one class of processors (its context says which). Costs are fitted on the families that the record
-calls fitted, on one thread, where values and columns take no more than predictions are used for (4 or 32 MB). Printed: the regret (time of what
+calls fitted, on one thread, where predictions are used (up to 4 or 32 MB of values and columns, or whatever the size). Printed: the regret (time of what
 is predicted fastest over that of the fastest kernel there is, geometric mean and worst) on them, on those left out, and by leaving out each
 family of the fitted in turn. With --write the costs are written into the header, and into each record what was fitted on what."""
 import argparse
@@ -19,7 +19,7 @@ HEADER = ROOT / "src/plan/spmv_costs_cpu.hpp"
 KERNELS = ["csr.serial", "packed", "sell", "bsr", "bin_bsr.compact"]  # kernels_cpu of the header
 TERMS = 11
 MOST_BYTES = {"gathers": 4 << 20, "loads": 32 << 20, "narrow": 32 << 20}  # by class of processors, as most_predicted_bytes_cpu of the header
-ALL_SIZES = {("loads", "f32")}  # whatever the bytes are
+ALL_SIZES = {("loads", "f32")}  # as there
 FITTED_WHOLE = {("narrow", "f32")}  # to matrices of all sizes: better on the fitted families too. In f64 it is not
 LEAST_SAMPLES = 12
 LEAST_NONZEROS = 50
@@ -30,9 +30,9 @@ def value_bytes(run):
 
 
 def small(run):
-    if (run["processor"], run["precision"]) in ALL_SIZES:
-        return True
-    return run["nnz"] * (value_bytes(run) + 4) <= MOST_BYTES[run["processor"]]
+    """Whether predictions decide for it."""
+    few_bytes = run["nnz"] * (value_bytes(run) + 4) <= MOST_BYTES[run["processor"]]
+    return few_bytes or (run["processor"], run["precision"]) in ALL_SIZES
 
 
 def fit_all(runs):

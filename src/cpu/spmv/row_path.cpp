@@ -40,8 +40,8 @@ std::size_t place(bool sorts, scalar_type vectors, row_ends ends, std::size_t le
   return (types * all_ends.size() + static_cast<std::size_t>(ends)) * lengths.size() + length;
 }
 
-/// A matrix whose rows have so many entries, or a few less than a number that fills vectors, or from none to twice as
-/// many.
+/// A matrix whose rows are alike and have so many entries, three less where so many fill vectors, as few matrices' do;
+/// or from none to twice as many.
 template <scalar T>
 class subject {
  public:
@@ -49,10 +49,10 @@ class subject {
     constexpr index_t cols = 1 << 10;
     const bool alike = ends == row_ends::alike;
     const index_t rows = ends == row_ends::not_many ? not_many_rows * 3 / 4 : (alike ? 1 << 15 : 1 << 17) / length;
+    const index_t same = length % 8 == 0 ? length - 3 : length;
     std::mt19937 random(1);
     for (index_t row = 0; row < rows; ++row) {
-      const index_t as_before = length % 8 == 0 ? length - 3 : length;
-      const index_t n = alike ? as_before : static_cast<index_t>(random() % static_cast<unsigned>(2 * length + 1));
+      const index_t n = alike ? same : static_cast<index_t>(random() % static_cast<unsigned>(2 * length + 1));
       for (index_t k = 0; k < n; ++k) colind_.push_back(static_cast<index_t>(random() % cols));
       rowptr_.push_back(static_cast<std::int32_t>(colind_.size()));
     }
