@@ -9,11 +9,15 @@
 // plans that were not told how many, and where it is predicted to be the fastest for 9 columns and more.
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <tulle/core/buffer.hpp>
+#include <type_traits>
+#include <utility>
 
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/csr_pieces_kernel.cuh"
 #include "cuda/spmv/csr_pieces_ring.cuh"
+#include "cuda/spmv/csr_pieces_stream.cuh"
 #include "cuda/spmv/turn_vectors.cuh"
 
 namespace tulle::cuda {
@@ -21,15 +25,24 @@ namespace {
 
 constexpr int threads = 256;  // of a block
 
-/// Enough pieces for every warp, and rows cut where one would end last alone. Small matrices have small pieces: a warp
-/// that takes 128 entries of one of 10,000 waits for memory 32 times, one after another, while others have none. H200,
-/// families of 10,000 entries, f32, 32 columns: pieces of 16 take 0.54 of the time of 128, of 100,000 entries 0.90.
-piece_shape shape_for(const context& ctx, std::int64_t rows, std::int64_t nnz) {
+/// Bounds of a piece's work.
+struct piece_bounds {
+  std::int64_t least, most;
+};
+/// Where a warp takes its entries one after another: many more pieces than warps, which do not end at the same time.
+constexpr piece_bounds of_lines{32, 256};
+/// Where its lanes take rows side by side: work for all of them.
+constexpr piece_bounds of_lanes{128, 512};
+
+/// Enough pieces for every warp, and rows cut where one would end last alone, but not rows of usual length unless there
+/// are too few of them; a piece has at least such a row, or half of all warps would have nothing to do.
+piece_shape shape_for(const context& ctx, std::int64_t rows, std::int64_t nnz, piece_bounds bounds) {
   const std::int64_t total = nnz + row_work * rows, processors = std::max(ctx.info().multiprocessors, 1);
-  constexpr std::int64_t per_processor = 128, least = 16, usual = 128, most = 512, longest = 4096;
+  constexpr std::int64_t per_processor = 128;
   const std::int64_t share = total / (processors * per_processor);
-  const std::int64_t work = std::clamp(std::max(share, std::min(4 * share, usual)), least, most);
-  const std::int64_t whole = std::clamp(share, std::max(std::min(4 * work, usual), work), longest);
+  const std::int64_t usual = std::min(total / std::max<std::int64_t>(rows, 1), std::max(4 * share, 2 * bounds.least));
+  const std::int64_t work = std::max(std::clamp(share, bounds.least, bounds.most), usual);
+  const std::int64_t whole = std::max({work, 2 * of_lines.least, 2 * usual});
   return {static_cast<int>(work), static_cast<int>(ceil_div(whole, work))};
 }
 
@@ -51,11 +64,19 @@ class csr_pieces final : public csr_operator<T, O> {
   csr_pieces(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
       : csr_operator<T, O>(ctx, a, threads),
         mean_(s.mean),
-        enough_warps_(16 * ctx.info().multiprocessors),
-        pieces_(ctx, a.rowptr, a.rows, a.nnz, s.max, shape_for(ctx, a.rows, a.nnz)) {
-    pass_ = columns_at_once(o.columns);
-    parts_ = buffer<T>(ctx, static_cast<std::size_t>(pieces_.counts().parts) * static_cast<std::size_t>(pass_));
-    if (o.columns > 0 && o.columns_order == vector_order::column_major) turned_ = {ctx, a.rows, a.cols, o.columns};
+        enough_warps_(16 * ctx.info().multiprocessors) {
+    const auto divided = [&](piece_bounds bounds) {
+      row_pieces<O> pieces(ctx, a.rowptr, a.rows, a.nnz, s.max, shape_for(ctx, a.rows, a.nnz, bounds));
+      const index_t at_once = columns_at_once(pieces.counts().parts, o.columns);
+      return division{std::move(pieces), at_once};
+    };
+    const bool told = o.columns > 0, by_columns = told && o.columns_order == vector_order::column_major;
+    const bool turns = by_columns && turning_pays(a.rows, a.cols, a.nnz, o.columns);
+    const bool in_lines = fills_line(o.columns) && (!by_columns || turns);
+    if (!told || in_lines) by_lines_ = divided(of_lines);
+    if (!told || !in_lines) by_lanes_ = divided(of_lanes);
+    parts_ = buffer<T>(ctx, std::max(room_for(by_lines_), room_for(by_lanes_)));
+    if (turns) turned_ = {ctx, a.rows, a.cols, o.columns};
   }
   bool store_in_order(const index_t*, bool) override { return false; }
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
@@ -78,26 +99,45 @@ class csr_pieces final : public csr_operator<T, O> {
                      });
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
-    return pieces_.bytes() + parts_.bytes() + turned_.bytes();
+    return bytes_of_pieces() + parts_.bytes() + turned_.bytes();
   }
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override {
-    return csr_operator<T, O>::matrix_bytes() + pieces_.bytes();
+    return csr_operator<T, O>::matrix_bytes() + bytes_of_pieces();
   }
   [[nodiscard]] std::string parameters() const override {
-    return "work=" + std::to_string(pieces_.shape().work) + " whole=" + std::to_string(pieces_.shape().longest_whole());
+    const piece_shape& shape = (by_lines_ ? by_lines_ : by_lanes_)->pieces.shape();
+    return "work=" + std::to_string(shape.work) + " whole=" + std::to_string(shape.longest_whole());
   }
 
  private:
   static constexpr index_t each = 16 / sizeof(T);
+  static constexpr int line = 8;  // lanes of 16 bytes
+  struct division {
+    row_pieces<O> pieces;
+    index_t at_once;  // columns
+  };
+  /// Of X by rows: a line of 128 bytes or most of one.
+  static bool fills_line(index_t columns) { return across_for(columns, each) >= line; }
+  [[nodiscard]] const division& division_of(index_t columns) const {
+    const bool by_lines = by_lines_ && (fills_line(columns) || !by_lanes_);
+    return by_lines ? *by_lines_ : *by_lanes_;
+  }
   /// As many as parts of cut rows leave room for.
-  [[nodiscard]] index_t columns_at_once(index_t told) const {
+  [[nodiscard]] index_t columns_at_once(std::int64_t parts, index_t told) const {
     constexpr std::int64_t most = 8 * 65535;  // of a grid
-    if (pieces_.counts().parts == 0) return most;
-    constexpr std::int64_t room = 4 << 20, least = 32, usual = 512;
+    if (parts == 0) return most;
+    constexpr std::int64_t room = 16 << 20, least = 32, usual = 128;
     const auto matrix = static_cast<std::int64_t>(csr_operator<T, O>::matrix_bytes());
-    const std::int64_t fit = std::max(room, matrix / 16) / (std::int64_t{pieces_.counts().parts} * sizeof(T));
+    const std::int64_t fit = std::max(room, told > 0 ? matrix : matrix / 4) / (parts * std::int64_t{sizeof(T)});
     const std::int64_t wanted = told > 0 ? padded(told) : usual;
     return static_cast<index_t>(std::min(std::max(wanted, least), std::max(fit / least * least, least)));
+  }
+  static std::size_t room_for(const std::optional<division>& d) {
+    if (!d) return 0;
+    return static_cast<std::size_t>(d->pieces.counts().parts) * static_cast<std::size_t>(d->at_once);
+  }
+  [[nodiscard]] std::size_t bytes_of_pieces() const {
+    return (by_lines_ ? by_lines_->pieces.bytes() : 0) + (by_lanes_ ? by_lanes_->pieces.bytes() : 0);
   }
   static index_t padded(index_t n) { return static_cast<index_t>(ceil_div(n, each) * each); }
 
@@ -124,25 +164,30 @@ class csr_pieces final : public csr_operator<T, O> {
   /// it is wide.
   index_t in_place(const strided_vectors& x, index_t left, const scale_and_store_many<T>& store, cudaStream_t stream) {
     const auto* const from = static_cast<const T*>(x.data);
-    const index_t columns = std::min(left, pass_);
     if (wide(x) && left >= each) {
-      const index_t whole = columns - columns % each;
+      const auto& [pieces, at_once] = division_of(left);
+      const index_t columns = std::min(left, at_once), whole = columns - columns % each;
       const wide_rows<T> rows{from, x.row_stride, whole};
-      const int across = panel_for(whole);
-      if (row_by_row(across)) {
-        by_warps<4>(rows, across, whole, store, stream);
+      const int across = panel_for(pieces, whole);
+      if (takes_stream(across)) {
+        by_stream(pieces, rows, store, stream);
+      } else if (row_by_row(across)) {
+        by_warps<4>(pieces, rows, across, whole, store, stream);
       } else {
-        by_ring(rows, across, store, stream);
+        by_ring(pieces, rows, across, store, stream);
       }
-      add_parts(whole, store, stream);
+      add_parts(pieces, whole, store, stream);
       return whole;
     }
+    const auto& [pieces, at_once] = division_of(1);
+    const index_t columns = std::min(left, at_once);
     if (by_row(x)) {
-      by_warps<4>(strided_rows<T, 1>{from, x.row_stride, 1, columns}, across_for(columns, 1), columns, store, stream);
+      by_warps<4>(pieces, strided_rows<T, 1>{from, x.row_stride, 1, columns}, across_for(columns, 1), columns, store,
+                  stream);
     } else {
-      by_warps<2>(strided_rows<T, 8>{from, x.row_stride, x.vector_stride, columns}, 1, columns, store, stream);
+      by_warps<2>(pieces, strided_rows<T, 8>{from, x.row_stride, x.vector_stride, columns}, 1, columns, store, stream);
     }
-    add_parts(columns, store, stream);
+    add_parts(pieces, columns, store, stream);
     return columns;
   }
 
@@ -154,15 +199,15 @@ class csr_pieces final : public csr_operator<T, O> {
   }
 
   /// Lanes across a panel of 16 bytes each: fewer, down to a line, where there are not enough warps otherwise.
-  [[nodiscard]] int panel_for(index_t columns) const {
-    constexpr int line = 8;
+  [[nodiscard]] int panel_for(const row_pieces<O>& pieces, index_t columns) const {
     int across = across_for(columns, each);
-    while (across > line && pieces_.view().count * ceil_div(columns, across * each) < enough_warps_) across /= 2;
+    while (across > line && pieces.view().count * ceil_div(columns, across * each) < enough_warps_) across /= 2;
     return across;
   }
 
   template <int Flight, class Rows>
-  void by_warps(const Rows& x, int across, index_t columns, const scale_and_store_many<T>& store, cudaStream_t stream) {
+  void by_warps(const row_pieces<O>& pieces, const Rows& x, int across, index_t columns,
+                const scale_and_store_many<T>& store, cudaStream_t stream) {
     const warp_division by = division_for(mean_, across);
     const auto kernel = [&] {
       if constexpr (Rows::aligned) {
@@ -170,30 +215,41 @@ class csr_pieces final : public csr_operator<T, O> {
       }
       return csr_pieces_kernel<Flight, true, Rows, T, O>;
     }();
-    start("csr.pieces", kernel, pieces_.view().count * 32, ceil_div(columns, across * Rows::count), stream, this->a_,
-          pieces_.view(), x, by, store, part_sums<T>{parts_.data(), columns});
+    start("csr.pieces", kernel, pieces.view().count * 32, ceil_div(columns, across * Rows::count), stream, this->a_,
+          pieces.view(), x, by, store, part_sums<T>{parts_.data(), columns});
+  }
+  /// Panels of 512 bytes in f32. In f64 the ring is faster (docs/notes/0025-spmm-cuda.md).
+  static constexpr bool has_stream = std::is_same_v<T, float>;
+  static bool takes_stream(int across) { return has_stream && across == 32; }
+  void by_stream(const row_pieces<O>& pieces, const wide_rows<T>& x, const scale_and_store_many<T>& store,
+                 cudaStream_t stream) {
+    if constexpr (has_stream) {
+      start("csr.pieces.stream", csr_pieces_stream_kernel<T, O>, pieces.view().count * 32,
+            ceil_div(x.columns, 32 * each), stream, this->a_, pieces.view(), x, store,
+            part_sums<T>{parts_.data(), x.columns});
+    }
   }
   /// Rows of X are shorter than a line, or there are so many entries of a row that reading ahead in one is enough,
-  /// which leaves L1 to X. H200, f32, 128 columns: 3 or 600 a row 2040 us and by the ring 1574, R-MAT 16 (40 a row) 310
-  /// and 270, documents and words (60) 89 and 113, FEM of 5 unknowns (127) 879 and 1415.
+  /// which leaves L1 to X.
   [[nodiscard]] bool row_by_row(int across) const {
     constexpr double long_rows = 48;
     return across < 8 || (across == 32 && mean_ >= long_rows);
   }
   template <int Across = 8>
-  void by_ring(const wide_rows<T>& x, int across, const scale_and_store_many<T>& store, cudaStream_t stream) {
+  void by_ring(const row_pieces<O>& pieces, const wide_rows<T>& x, int across, const scale_and_store_many<T>& store,
+               cudaStream_t stream) {
     if constexpr (Across < 32) {
-      if (across > Across) return by_ring<2 * Across>(x, across, store, stream);
+      if (across > Across) return by_ring<2 * Across>(pieces, x, across, store, stream);
     }
-    start("csr.pieces.ring", csr_pieces_ring_kernel<Across, T, O>, pieces_.view().count * 32,
-          ceil_div(x.columns, Across * each), stream, this->a_, pieces_.view(), x, store,
+    start("csr.pieces.ring", csr_pieces_ring_kernel<Across, T, O>, pieces.view().count * 32,
+          ceil_div(x.columns, Across * each), stream, this->a_, pieces.view(), x, store,
           part_sums<T>{parts_.data(), x.columns});
   }
-  void add_parts(index_t columns, const scale_and_store_many<T>& store, cudaStream_t stream) {
+  void add_parts(const row_pieces<O>& pieces, index_t columns, const scale_and_store_many<T>& store,
+                 cudaStream_t stream) {
     const int width = std::min(across_for(columns, 1), 32);
-    const dim3 grid(static_cast<unsigned>(pieces_.counts().rows), static_cast<unsigned>(ceil_div(columns, width)));
-    start("csr.pieces.cut", cut_rows_kernel<T>, grid.x * std::int64_t{threads}, grid.y, stream, pieces_.cuts(),
-          part_sums<T>{parts_.data(), columns}, width, store);
+    start("csr.pieces.cut", cut_rows_kernel<T>, std::int64_t{pieces.counts().rows} * 32, ceil_div(columns, width),
+          stream, pieces.cuts(), pieces.counts().rows, part_sums<T>{parts_.data(), columns}, width, store);
   }
   /// A panel of columns for each y of the grid.
   template <class... Parameters, class... Args>
@@ -207,8 +263,7 @@ class csr_pieces final : public csr_operator<T, O> {
 
   double mean_;                // entries of a row
   std::int64_t enough_warps_;  // to hide what each waits for
-  row_pieces<O> pieces_;
-  index_t pass_;  // columns at once
+  std::optional<division> by_lines_, by_lanes_;  // a plan that was told how many columns come has one
   buffer<T> parts_;
   turned_vectors<T> turned_;
 };

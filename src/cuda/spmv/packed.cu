@@ -7,6 +7,7 @@
 // per nonzero: those of a value + 0, 1, 2 or 4 + 1/8; plus one y and at most 4 bytes per row; no offsets. Chosen for at
 // least 2.5 million nonzeros (1 million if rows are longer than 1000) unless csr5 is.
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "cuda/spmv/fused_operator.cuh"
@@ -32,6 +33,10 @@ struct packed_policy {
   static constexpr double ahead_least_mean = 16, ahead_most_skew = 4;
   // From the entries that each resident lane would get: positions of a slice, and 64ths of a part of a long row.
   static constexpr int most_share = 1024, least_positions = 8, most_positions = 96, least_part = 8, most_part = 128;
+  // The same where a plan was told columns that fill lines of X; fewer at most where rows differ in length, as threads
+  // whose rows have ended wait for the others.
+  static constexpr double lines_by_share = 6, lines_by_panels = 0.3, lines_least_skew = 4;
+  static constexpr int lines_least = 2, lines_most_positions = 24, lines_most_part = 32;
   static constexpr double block_fill = 0.8;  // from which columns count from the first row of a block
 };
 
@@ -42,14 +47,34 @@ bool pays_ahead(const csr_stats& s, const packed_shape& shape) {
          s.max <= packed_policy::ahead_most_skew * s.mean;
 }
 
+/// Lanes that a device has at once, one vector.
+std::int64_t resident_lanes(const context& ctx) {
+  return std::int64_t{ctx.info().multiprocessors} * local::resident * packed_threads;
+}
+
+/// Of slices whose entries take lines of X: a few warps of long slices wait for one round of loads after another, many
+/// warps of short ones for what says where their rows are.
+packed_shape shape_for_lines(const context& ctx, const csr_stats& s, double panels) {
+  using policy = packed_policy;
+  const double share = static_cast<double>(s.nnz) / static_cast<double>(resident_lanes(ctx));
+  const auto share_of_part = static_cast<int>(std::min(std::ceil(share), double{policy::most_share}));
+  const auto positions = static_cast<int>(policy::lines_by_share * std::sqrt(share) * std::pow(panels, policy::lines_by_panels));
+  const bool apart = s.skew >= policy::lines_least_skew;
+  packed_shape shape;
+  shape.height = shape.narrow_height = 32;
+  shape.positions = std::clamp(positions, policy::lines_least, apart ? policy::lines_most_positions : policy::most_positions);
+  shape.part_length =
+      64 * std::clamp(share_of_part, policy::lines_least, apart ? policy::lines_most_part : policy::most_part);
+  return shape;
+}
+
 /// Enough slices to fill the device, then as few lanes per row as possible, and no slice so long that it ends last
 /// alone.
-packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value_bytes, index_t columns) {
+packed_shape shape_for_one(const context& ctx, const csr_stats& s, std::size_t value_bytes) {
   using policy = packed_policy;
-  const std::int64_t lanes = std::int64_t{ctx.info().multiprocessors} * local::resident * packed_threads;
-  const auto share = static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, lanes), policy::most_share));
+  const auto share =
+      static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, resident_lanes(ctx)), policy::most_share));
   const auto height_for = [&](std::size_t bytes) {
-    if (columns * value_bytes >= 128) return 32;  // lines of 128 bytes: packed_many.cu
     const bool short_rows = s.mean * static_cast<double>(bytes) <= policy::tall_most_bytes;
     const bool tall_pays = s.rows >= policy::tall_least_rows && s.mean <= policy::tall_most_mean && !is_scattered(s) &&
                            (short_rows || s.nnz >= policy::very_many_entries);
@@ -60,8 +85,14 @@ packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value
   shape.height = height_for(value_bytes);
   shape.narrow_height = height_for(4);
   shape.part_length = 64 * std::clamp(share, policy::least_part, policy::most_part);
+  return shape;
+}
+
+packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value_bytes, index_t columns) {
+  const double panels = static_cast<double>(columns) * static_cast<double>(value_bytes) / 128;  // packed_many.cu
+  packed_shape shape = panels >= 1 ? shape_for_lines(ctx, s, panels) : shape_for_one(ctx, s, value_bytes);
   for (index_t b = 2; b <= 8; ++b) {
-    if (s.block_fill[static_cast<std::size_t>(b)] > policy::block_fill) shape.block = b;
+    if (s.block_fill[static_cast<std::size_t>(b)] > packed_policy::block_fill) shape.block = b;
   }
   return shape;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/device/arithmetic.cuh"
+#include "cuda/device/warp.cuh"
 #include "cuda/spmv/many_vectors.cuh"
 #include "cuda/spmv/row_pieces.cuh"
 
@@ -15,27 +16,56 @@ struct part_sums {
   __device__ __forceinline__ T* at(std::int32_t place) const { return data + std::int64_t{place} * columns; }
 };
 
-/// A block adds the parts of a cut row for `width` columns, a power of two: thread = (part) * width + (column).
-/// blockIdx.y: which columns.
+/// How the threads of a block add the parts of cut rows: a warp each row, lane = (part) * width + (column), and all warps
+/// together those with many parts.
+struct cut_sum {
+  static constexpr int warps = 8;       // of a block, rows of cut_row
+  static constexpr int most_alone = 64;  // parts
+};
+
+/// The parts first, first + step, ... of a row.
 template <class T>
-__global__ void __launch_bounds__(256)
-    cut_rows_kernel(const cut_row* cuts, part_sums<T> parts, int width, scale_and_store_many<T> store) {
-  __shared__ T shared[256];
-  const cut_row cut = cuts[blockIdx.x];
-  const int lane = static_cast<int>(threadIdx.x) % width, begin = static_cast<int>(threadIdx.x) / width;
-  const int step = 256 / width;
-  const index_t column = static_cast<index_t>(blockIdx.y) * width + lane;
-  const bool live = column < parts.columns;
+__device__ __forceinline__ T add_parts_of(const cut_row& cut, const part_sums<T>& parts, index_t column, int first,
+                                          int step) {
   T sum{0};
-  if (live) {
 #pragma unroll 8
-    for (int i = begin; i < cut.parts; i += step) sum = add(sum, parts.at(cut.first + i)[column]);
+  for (int i = first; i < cut.parts; i += step) sum = add(sum, parts.at(cut.first + i)[column]);
+  return sum;
+}
+
+/// blockIdx.y: which `width` columns, a power of two up to a warp.
+template <class T>
+__global__ void __launch_bounds__(32 * cut_sum::warps)
+    cut_rows_kernel(const cut_row* cuts, int rows, part_sums<T> parts, int width, scale_and_store_many<T> store) {
+  __shared__ T of_warp[cut_sum::warps][32];
+  const int warp = static_cast<int>(threadIdx.x) / 32, along = 32 / width, part = lane_id() / width;
+  const index_t column = static_cast<index_t>(blockIdx.y) * width + lane_id() % width;
+  const bool live = column < parts.columns;
+  const int first_row = static_cast<int>(blockIdx.x) * cut_sum::warps, here = min(cut_sum::warps, rows - first_row);
+  const auto add_lanes = [&](T sum) {
+    for (int d = width; d < 32; d *= 2) sum = add(sum, __shfl_xor_sync(full_warp, sum, d));
+    return sum;
+  };
+  const auto is_long = [](const cut_row& cut) { return cut.parts > cut_sum::most_alone; };
+  const cut_row mine = warp < here ? cuts[first_row + warp] : cut_row{};
+  if (!is_long(mine)) {
+    const T sum = add_lanes(live ? add_parts_of(mine, parts, column, part, along) : T{0});
+    if (live && part == 0 && warp < here) store(mine.row, column, sum);
   }
-  shared[threadIdx.x] = sum;
-  __syncthreads();
-  if (begin != 0 || !live) return;
-  for (int j = 1; j < step; ++j) sum = add(sum, shared[j * width + lane]);
-  store(cut.row, column, sum);
+  if (__syncthreads_or(is_long(mine)) == 0) return;
+  for (int r = 0; r < here; ++r) {
+    const cut_row cut = cuts[first_row + r];
+    if (!is_long(cut)) continue;
+    of_warp[warp][lane_id()] =
+        add_lanes(live ? add_parts_of(cut, parts, column, warp * along + part, cut_sum::warps * along) : T{0});
+    __syncthreads();
+    if (warp == 0 && part == 0 && live) {
+      T sum{0};
+      for (int w = 0; w < cut_sum::warps; ++w) sum = add(sum, of_warp[w][lane_id()]);
+      store(cut.row, column, sum);
+    }
+    __syncthreads();
+  }
 }
 
 }  // namespace tulle::cuda

@@ -25,8 +25,8 @@ void vectors_of_rows(const T* from, std::int64_t row_stride, index_t rows, index
 /// It takes two launches more; where both are small their sectors come from L1. H200: docs/notes/0025-spmm-cuda.md.
 inline bool turning_pays(index_t rows, index_t cols, std::int64_t nnz, index_t columns) {
   constexpr std::int64_t few = 4'000'000, some = 12'000'000, small = 100'000;
-  const std::int64_t products = nnz * columns;
-  return products >= some || (products >= few && std::int64_t{rows} + cols > small);
+  const std::int64_t products = nnz * columns, elements = std::int64_t{rows} + cols;  // of a vector of X and of Y
+  return nnz >= elements && (products >= some || (products >= few && elements > small));
 }
 
 /// Room for X and Y in row-major order, where a plan was told that they come in columns.
