@@ -21,7 +21,8 @@ inline constexpr std::array<std::string_view, 4> many_candidates = {"packed", "c
 /// `far` and `far_slab` those that L2 does not hold.
 struct spmm_terms_cuda {
   enum term {
-    launch, ramp, rows, cols, entries, lines, tile, window, slab, far, far_slab, bytes, ragged, few_rows, longest, count
+    launch, ramp, rows, cols, entries, lines, tile, window, slab, far, far_slab, bytes, ragged, few_rows, longest, cuts,
+    few_entries, ragged_rows, count
   };
   std::array<double, count> of{};
 
@@ -29,7 +30,7 @@ struct spmm_terms_cuda {
   double operator[](int t) const { return of[static_cast<std::size_t>(t)]; }
   /// By what a device is faster: nothing, its multiprocessors, or its bandwidth.
   static constexpr bool by_bandwidth(int t) { return t == bytes || t == far || t == far_slab || t == cols; }
-  static constexpr bool by_multiprocessors(int t) { return t >= rows && !by_bandwidth(t); }
+  static constexpr bool by_multiprocessors(int t) { return t >= rows && t < cuts && !by_bandwidth(t); }
 };
 
 class spmm_terms_of {
@@ -66,6 +67,9 @@ class spmm_terms_of {
     t[terms::longest] = s_.max / 1000.0 * lines_;
     t[terms::ragged] = n * std::min(4.0, s_.slice_padding - 1) * std::max(1.0, lines_);
     t[terms::few_rows] = std::max(0.0, 1 - s_.rows / resident_) * s_.mean / 1000 * lines_;
+    t[terms::cuts] = s_.max > longest_whole() ? 1 : 0;
+    t[terms::few_entries] = std::max(0.0, 1 - n / 0.1);
+    t[terms::ragged_rows] = rows * lines_ * std::min(4.0, s_.slice_padding - 1);
     if (kernel == "bin_bsr.compact") t[terms::far_slab] = n / std::max(0.05, *std::ranges::max_element(s_.block_fill));
     return t;
   }
@@ -75,6 +79,11 @@ class spmm_terms_of {
   [[nodiscard]] double lines_at_once(std::string_view kernel) const {
     if (kernel == "packed") return 1;
     return kernel == "csr.pieces" ? 4 : lines_;
+  }
+  /// Entries from which a row is cut, about: the sums of its parts are added when all are there.
+  [[nodiscard]] double longest_whole() const {
+    const double of_a_lane = std::ceil(2 * static_cast<double>(s_.nnz) / resident_);
+    return 64 * std::clamp(of_a_lane, 2.0, 32.0);
   }
   [[nodiscard]] double past_l2(double bytes) const { return std::max(0.0, 1 - l2_ / std::max(bytes, 1.0)); }
   /// Different columns an entry, from those of sectors of 4 and of 8: each halving of a sector is taken to have the

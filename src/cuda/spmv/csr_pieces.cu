@@ -71,7 +71,7 @@ class csr_pieces final : public csr_operator<T, O> {
       return division{std::move(pieces), at_once};
     };
     const bool told = o.columns > 0, by_columns = told && o.columns_order == vector_order::column_major;
-    const bool turns = by_columns && turning_pays(a.rows, a.cols, a.nnz, o.columns);
+    const bool turns = by_columns && turning_rule(s, sizeof(T), std::numeric_limits<double>::infinity()).pays(o.columns);
     const bool in_lines = fills_line(o.columns) && (!by_columns || turns);
     if (!told || in_lines) by_lines_ = divided(of_lines);
     if (!told || !in_lines) by_lanes_ = divided(of_lanes);

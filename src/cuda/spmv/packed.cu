@@ -132,10 +132,11 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         rows_(a.rows),
         cols_(a.cols),
         nnz_(a.nnz),
+        turning_(s, sizeof(V), 16),
         columns_(static_cast<index_t>(ceil_div(std::clamp<index_t>(options.columns, 1, 128), 32) * 32)),
         matrix_(ctx, a, s.max, shape_, options) {
     make_room();
-    if (options.columns_order == vector_order::column_major && turning_pays(rows_, cols_, nnz_, options.columns)) {
+    if (options.columns_order == vector_order::column_major && turning_.pays(options.columns)) {
       turned_ = {ctx, rows_, cols_, options.columns};
     }
   }
@@ -158,7 +159,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         packed_many(pattern().view(), pattern().height(), values, room(), by, from, old, to, after, native(stream));
       });
     };
-    if (!turning_pays(rows_, cols_, nnz_, x.count)) return multiply(alpha, x, beta, y, then);
+    if (!turning_.pays(x.count)) return multiply(alpha, x, beta, y, then);
     turned_.multiply(alpha, x, beta, y, rows_, cols_, then, native(stream), multiply);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
@@ -245,6 +246,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   bool ahead_;
   index_t rows_, cols_;
   std::int64_t nnz_;
+  turning_rule turning_;
   index_t columns_;  // of part_sum_
   packed_matrix<T, V> matrix_;
   buffer<V> part_sum_;

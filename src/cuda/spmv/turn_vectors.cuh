@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <tulle/core/buffer.hpp>
+#include <tulle/formats/stats.hpp>
 
 #include "cuda/spmv/many_vectors.cuh"
 #include "kernels/spmv.hpp"
@@ -21,13 +22,32 @@ template <class T>
 void vectors_of_rows(const T* from, std::int64_t row_stride, index_t rows, index_t columns,
                      const scale_and_store_many<T>& store, cudaStream_t stream);
 
-/// Whether turning X and Y costs less than what kernels that read neighbouring elements of a vector lose to the others.
-/// It takes two launches more; where both are small their sectors come from L1. H200: docs/notes/0025-spmm-cuda.md.
-inline bool turning_pays(index_t rows, index_t cols, std::int64_t nnz, index_t columns) {
-  constexpr std::int64_t few = 4'000'000, some = 12'000'000, small = 100'000;
-  const std::int64_t products = nnz * columns, elements = std::int64_t{rows} + cols;  // of a vector of X and of Y
-  return nnz >= elements && (products >= some || (products >= few && elements > small));
-}
+/// Whether turning column-major X and Y into rows costs less than what kernels that read neighbouring elements of a
+/// vector lose to the others (docs/notes/0025-spmm-cuda.md). It takes two launches more; where both are small their
+/// sectors come from L1.
+class turning_rule {
+ public:
+  /// `longest_beside`: mean length of rows up to which lanes that take a row each find its next entries in L1.
+  turning_rule(const csr_stats& s, std::size_t value_bytes, double longest_beside)
+      : nnz_(s.nnz), elements_(std::int64_t{s.rows} + s.cols) {
+    const double value = static_cast<double>(value_bytes), nnz = static_cast<double>(s.nnz);
+    const double sectors = (value_bytes == 8 ? s.reads_f64 : s.reads_f32).tile_sectors;  // an entry reads
+    constexpr double sector = 32, of_matrix = 0.4;  // A is read for 8 vectors or 4 at a time
+    const double in_place = nnz * (sectors * sector + of_matrix * value);
+    const double turned = (4.0 * static_cast<double>(elements_) + nnz) * value;
+    few_for_an_element_ =
+        s.nnz < 4 * elements_ && s.mean <= longest_beside && sectors > 0 && in_place < turned;
+  }
+  [[nodiscard]] bool pays(index_t columns) const {
+    constexpr std::int64_t few = 4'000'000, some = 12'000'000, small = 100'000;
+    const std::int64_t products = nnz_ * columns;
+    return !few_for_an_element_ && (products >= some || (products >= few && elements_ > small));
+  }
+
+ private:
+  std::int64_t nnz_, elements_;  // of a vector of X and of Y
+  bool few_for_an_element_;
+};
 
 /// Room for X and Y in row-major order, where a plan was told that they come in columns.
 template <class T>
