@@ -38,7 +38,7 @@ def fit(samples, least_bytes=LEAST_BYTES):
         target = min(us, 2.2 * fastest) if far else us
         rows.append((terms, target, (0.5 if far else 1) / target, far, FAR * 1.15 * fastest))
     active = [True] * len(rows)
-    for _ in range(6):
+    for _ in range(40):  # until no sample changes sides
         n = len(rows[0][0])
         gram, right = [[0.0] * n for _ in range(n)], [0.0] * n
         for (terms, target, weight, _, _), used in zip(rows, active):

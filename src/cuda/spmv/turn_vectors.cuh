@@ -35,8 +35,8 @@ class turning_rule {
     constexpr double sector = 32, of_matrix = 0.4;  // A is read for 8 vectors or 4 at a time
     const double in_place = nnz * (sectors * sector + of_matrix * value);
     const double turned = (4.0 * static_cast<double>(elements_) + nnz) * value;
-    few_for_an_element_ =
-        s.nnz < 4 * elements_ && s.mean <= longest_beside && sectors > 0 && in_place < turned;
+    few_for_an_element_ = sectors > 0 ? s.nnz < 4 * elements_ && s.mean <= longest_beside && in_place < turned
+                                      : s.nnz < elements_;  // few entries were not looked at
   }
   [[nodiscard]] bool pays(index_t columns) const {
     constexpr std::int64_t few = 4'000'000, some = 12'000'000, small = 100'000;
