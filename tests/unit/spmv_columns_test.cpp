@@ -1,5 +1,6 @@
 // Several right-hand sides, from one to 512, in both orders of X and of Y, by plans that were told how many and by
 // those that were not: sums of small integers, which are exact in any order of summation.
+#include <algorithm>
 #include <tulle/tulle.hpp>
 
 #include "support/backends.hpp"
@@ -107,6 +108,25 @@ TEST_P(spmv_columns, of_long_rows) {
         check<double>(ctx(), any_spmv_plan(ctx(), a, options), m, {m.cols, count, order, 0}, {m.rows, count, order, 0});
       }
     }
+  }
+}
+/// Enough pieces of rows for warps with 128 columns of f32 each, and rows that are cut: every 31st has 300 entries.
+TEST_P(spmv_columns, of_long_rows_among_short_ones) {
+  plain_csr<> m{0, 400};
+  for (index_t r = 0; r < 3100; ++r) {
+    std::vector<index_t> columns(r % 31 == 7 ? 300 : r % 9);
+    for (std::size_t k = 0; k < columns.size(); ++k) columns[k] = static_cast<index_t>((r + k) % 400);
+    std::ranges::sort(columns);
+    m.add_row(columns);
+  }
+  for (std::size_t k = 0; k < m.colind.size(); ++k) m.values.push_back(static_cast<double>(k * 7 % 11) - 5);
+  const plain_csr<float> typed{m.rows, m.cols, m.rowptr, m.colind, {m.values.begin(), m.values.end()}};
+  const csr<float> a = typed.on(ctx());
+  spmv_options options;
+  if (ctx().backend() == backend_kind::cuda) options.kernel = "csr.pieces";
+  const any_spmv_plan plan(ctx(), a, options);
+  for (const index_t count : {128, 134}) {
+    check<float>(ctx(), plan, m, {m.cols, count, row_major, count % 4}, {m.rows, count, row_major, 0});
   }
 }
 TEST_P(spmv_columns, that_are_fewer_than_none_are_refused) {
