@@ -1,12 +1,14 @@
 // csr.pieces: several right-hand sides from a CSR read in place. Rows are taken in pieces of equal work
 // (row_pieces.cuh), a warp each. A lane holds 16 bytes of a row of Y, `across` lanes side by side a panel of up to 512
-// bytes; where rows are long, `along` lanes take every along-th entry of a row, and the lanes left are for other rows
-// (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for parts of long rows). Rows of X of 128 bytes and more
-// come by asynchronous copies (csr_pieces_ring.cuh) unless rows are long. Panels run side by side in one launch. Parts
-// of cut rows leave their sums in memory, and a second kernel adds them in order. Bytes per nonzero and panel:
-// sizeof(T) + 4, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major ones, where the plan
-// was told to expect them; else panels are 8 vectors, with lanes along rows. Chosen for several right-hand sides of
-// plans that were not told how many, and where it is predicted to be the fastest for 9 columns and more.
+// bytes. Where rows of X have 128 bytes and more, a warp takes its entries one after another, whatever rows they are of
+// (csr_pieces_ring.cuh, csr_pieces_stream.cuh), but panels of 512 bytes of f64 in long rows. Else, where rows are long,
+// `along` lanes take every along-th entry of a row, and the lanes left are for other rows (Yang, Buluc and Owens,
+// Euro-Par 2018; RoDe, PPoPP 2024, for parts of long rows); both ways have pieces of their own. Panels run side by side
+// in one launch. Parts of cut rows leave their sums in memory, and a second kernel adds them in order. Bytes per
+// nonzero and panel: sizeof(T) + 4, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major
+// ones, where the plan was told to expect them and that pays; else panels are 8 vectors, with lanes along rows. Chosen
+// for several right-hand sides of plans that were not told how many, and where it is predicted to be the fastest for 9
+// columns and more.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -36,18 +38,20 @@ constexpr piece_bounds of_lines{16, 32, 256};
 /// Where its lanes take rows side by side: work for all of them.
 constexpr piece_bounds of_lanes{128, 128, 512};
 
-/// Enough pieces for every warp, and rows cut where one would end last alone, but not rows of usual length unless there
-/// are too few of them; a piece has at least such a row, or half of all warps would have nothing to do.
+/// Enough pieces for every warp, and rows cut where one would end last alone. Where rows of usual length are no longer
+/// than a warp's share none of them is cut, and a piece has at least one: half of the warps would have nothing to do.
 piece_shape shape_for(const context& ctx, std::int64_t rows, std::int64_t nnz, piece_bounds bounds) {
   const std::int64_t total = nnz + row_work * rows, processors = std::max(ctx.info().multiprocessors, 1);
-  constexpr std::int64_t per_processor = 128;
+  constexpr std::int64_t per_processor = 128, short_row = 128, least_whole = 64, longest_whole = 4096;
   const std::int64_t share = total / (processors * per_processor);
-  const std::int64_t row = std::min(total / std::max<std::int64_t>(rows, 1), std::max(4 * share, 2 * bounds.usual));
+  const std::int64_t row = total / std::max<std::int64_t>(rows, 1);
   const std::int64_t enough = std::max(share, std::min(4 * share, bounds.usual));
-  const std::int64_t work = std::max(std::clamp(enough, bounds.least, bounds.most), row);
-  constexpr std::int64_t least_whole = 64;
-  const std::int64_t whole = std::max({work, least_whole, 2 * row});
-  return {static_cast<int>(work), static_cast<int>(ceil_div(whole, work))};
+  const std::int64_t work = std::clamp(enough, bounds.least, bounds.most);
+  const auto shape = [](std::int64_t of_piece, std::int64_t whole) {
+    return piece_shape{static_cast<int>(of_piece), static_cast<int>(ceil_div(std::max(whole, of_piece), of_piece))};
+  };
+  if (row <= std::max(share, short_row)) return shape(std::max(work, row), std::max(least_whole, 2 * row));
+  return shape(work, std::clamp(share, least_whole, longest_whole));
 }
 
 /// More lanes along a row the longer rows are: few enough that several rows are waited for at once, and that short ones
@@ -66,16 +70,15 @@ template <class T, class O>
 class csr_pieces final : public csr_operator<T, O> {
  public:
   csr_pieces(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, threads),
-        mean_(s.mean),
-        enough_warps_(16 * ctx.info().multiprocessors) {
+      : csr_operator<T, O>(ctx, a, threads), mean_(s.mean), enough_warps_(16 * ctx.info().multiprocessors) {
     const auto divided = [&](piece_bounds bounds) {
       row_pieces<O> pieces(ctx, a.rowptr, a.rows, a.nnz, s.max, shape_for(ctx, a.rows, a.nnz, bounds));
       const index_t at_once = columns_at_once(pieces.counts().parts, o.columns);
       return division{std::move(pieces), at_once};
     };
     const bool told = o.columns > 0, by_columns = told && o.columns_order == vector_order::column_major;
-    const bool turns = by_columns && turning_rule(s, sizeof(T), std::numeric_limits<double>::infinity()).pays(o.columns);
+    const bool turns =
+        by_columns && turning_rule(s, sizeof(T), std::numeric_limits<double>::infinity()).pays(o.columns);
     const bool in_lines = fills_line(o.columns) && (!by_columns || turns);
     if (!told || in_lines) by_lines_ = divided(of_lines);
     if (!told || !in_lines) by_lanes_ = divided(of_lanes);
@@ -252,8 +255,14 @@ class csr_pieces final : public csr_operator<T, O> {
   void add_parts(const row_pieces<O>& pieces, index_t columns, const scale_and_store_many<T>& store,
                  cudaStream_t stream) {
     const int width = std::min(across_for(columns, 1), 32);
-    start("csr.pieces.cut", cut_rows_kernel<T>, std::int64_t{pieces.counts().rows} * 32, ceil_div(columns, width),
-          stream, pieces.cuts(), pieces.counts().rows, part_sums<T>{parts_.data(), columns}, width, store);
+    const std::int64_t rows = pieces.counts().rows, panels = ceil_div(columns, width);
+    const part_sums<T> parts{parts_.data(), columns};
+    if (rows < enough_warps_ / 2) {
+      start("csr.pieces.cut", cut_row_kernel<T>, rows * threads, panels, stream, pieces.cuts(), parts, width, store);
+    } else {
+      start("csr.pieces.cut", cut_rows_kernel<T>, rows * 32, panels, stream, pieces.cuts(), pieces.counts().rows, parts,
+            width, store);
+    }
   }
   /// A panel of columns for each y of the grid.
   template <class... Parameters, class... Args>
@@ -265,8 +274,8 @@ class csr_pieces final : public csr_operator<T, O> {
     check_launch(name);
   }
 
-  double mean_;                // entries of a row
-  std::int64_t enough_warps_;  // to hide what each waits for
+  double mean_;                                  // entries of a row
+  std::int64_t enough_warps_;                    // to hide what each waits for
   std::optional<division> by_lines_, by_lanes_;  // a plan that was told how many columns come has one
   buffer<T> parts_;
   turned_vectors<T> turned_;

@@ -1,7 +1,7 @@
-// The kernel of csr.pieces for 512 bytes of a row of X in f32; see csr_pieces.cu. As in csr_pieces_ring.cuh a warp takes
-// the entries of its piece as one stream, whatever rows they are of, but rows of X come to registers, four on their
-// way, through L1: faster than the ring where L1 serves much of X, as slow where it does not. Columns and values come by
-// asynchronous copies, 32 entries ahead; a lane holds the end of one of 32 rows.
+// The kernel of csr.pieces for 512 bytes of a row of X in f32; see csr_pieces.cu. As in csr_pieces_ring.cuh a warp
+// takes the entries of its piece as one stream, whatever rows they are of, but rows of X come to registers, four on
+// their way, through L1: faster than the ring where L1 serves much of X, as slow where it does not. Columns and values
+// come by asynchronous copies, 32 entries ahead; a lane holds the end of one of 32 rows.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -22,8 +22,8 @@ struct row_ends {
   static constexpr int never = std::numeric_limits<int>::max();
   const O* rowptr;
   O origin;
-  index_t row;   // the one whose end is `end`
-  index_t last;  // behind those that end here
+  index_t row;        // the one whose end is `end`
+  index_t last;       // behind those that end here
   index_t first = 0;  // of the 32
   int here = never, ahead = never, end = never;
 
@@ -47,6 +47,7 @@ struct row_ends {
   }
 };
 
+/// Not inlined: its registers are those of the rows of X on their way.
 template <class T>
 __device__ __noinline__ void store_any(const scale_and_store_many<T>& store, index_t row, index_t column, int4 raw) {
   T sum[wide_rows<T>::count];
@@ -87,8 +88,7 @@ __global__ void __launch_bounds__(256, 4)
   row_ends<O> ends{a.rowptr, first.entry, first.row, last.row};
   ends.begin();
   const bool begins_cut = first.entry > a.rowptr[first.row];
-  const bool simple =
-      store.wide && store.beta == T{0} && store.then.bias == nullptr && !store.then.relu;
+  const bool simple = store.wide && store.beta == T{0} && store.then.bias == nullptr && !store.then.relu;
 
   T sum[count] = {};
   const auto finish = [&](index_t row, bool is_whole) {

@@ -58,11 +58,13 @@ packed_shape shape_for_lines(const context& ctx, const csr_stats& s, double pane
   using policy = packed_policy;
   const double share = static_cast<double>(s.nnz) / static_cast<double>(resident_lanes(ctx));
   const auto share_of_part = static_cast<int>(std::min(std::ceil(share), double{policy::most_share}));
-  const auto positions = static_cast<int>(policy::lines_by_share * std::sqrt(share) * std::pow(panels, policy::lines_by_panels));
+  const auto positions =
+      static_cast<int>(policy::lines_by_share * std::sqrt(share) * std::pow(panels, policy::lines_by_panels));
   const bool apart = s.skew >= policy::lines_least_skew;
   packed_shape shape;
   shape.height = shape.narrow_height = 32;
-  shape.positions = std::clamp(positions, policy::lines_least, apart ? policy::lines_most_positions : policy::most_positions);
+  shape.positions =
+      std::clamp(positions, policy::lines_least, apart ? policy::lines_most_positions : policy::most_positions);
   shape.part_length =
       64 * std::clamp(share_of_part, policy::lines_least, apart ? policy::lines_most_part : policy::most_part);
   return shape;
@@ -72,8 +74,7 @@ packed_shape shape_for_lines(const context& ctx, const csr_stats& s, double pane
 /// alone.
 packed_shape shape_for_one(const context& ctx, const csr_stats& s, std::size_t value_bytes) {
   using policy = packed_policy;
-  const auto share =
-      static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, resident_lanes(ctx)), policy::most_share));
+  const auto share = static_cast<int>(std::min<std::int64_t>(ceil_div(s.nnz, resident_lanes(ctx)), policy::most_share));
   const auto height_for = [&](std::size_t bytes) {
     const bool short_rows = s.mean * static_cast<double>(bytes) <= policy::tall_most_bytes;
     const bool tall_pays = s.rows >= policy::tall_least_rows && s.mean <= policy::tall_most_mean && !is_scattered(s) &&

@@ -1,4 +1,4 @@
-// The sums of parts of cut rows, and the kernel that adds them.
+// The sums of parts of cut rows, and the kernels that add them.
 #pragma once
 
 #include "cuda/device/arithmetic.cuh"
@@ -16,10 +16,32 @@ struct part_sums {
   __device__ __forceinline__ T* at(std::int32_t place) const { return data + std::int64_t{place} * columns; }
 };
 
-/// How the threads of a block add the parts of cut rows: a warp each row, lane = (part) * width + (column), and all warps
-/// together those with many parts.
+/// A block adds the parts of one cut row for `width` columns, a power of two: thread = (part) * width + (column).
+/// For few rows, which may have many parts. blockIdx.x: which row; blockIdx.y: which columns.
+template <class T>
+__global__ void __launch_bounds__(256)
+    cut_row_kernel(const cut_row* cuts, part_sums<T> parts, int width, scale_and_store_many<T> store) {
+  __shared__ T shared[256];
+  const cut_row cut = cuts[blockIdx.x];
+  const int lane = static_cast<int>(threadIdx.x) % width, begin = static_cast<int>(threadIdx.x) / width;
+  const int step = 256 / width;
+  const index_t column = static_cast<index_t>(blockIdx.y) * width + lane;
+  const bool live = column < parts.columns;
+  T sum{0};
+  if (live) {
+#pragma unroll 8
+    for (int i = begin; i < cut.parts; i += step) sum = add(sum, parts.at(cut.first + i)[column]);
+  }
+  shared[threadIdx.x] = sum;
+  __syncthreads();
+  if (begin != 0 || !live) return;
+  for (int j = 1; j < step; ++j) sum = add(sum, shared[j * width + lane]);
+  store(cut.row, column, sum);
+}
+
+/// Many rows: a warp each, lane = (part) * width + (column), and all warps of a block together those with many parts.
 struct cut_sum {
-  static constexpr int warps = 8;       // of a block, rows of cut_row
+  static constexpr int warps = 8;        // of a block, rows of cut_row
   static constexpr int most_alone = 64;  // parts
 };
 
@@ -33,7 +55,7 @@ __device__ __forceinline__ T add_parts_of(const cut_row& cut, const part_sums<T>
   return sum;
 }
 
-/// blockIdx.y: which `width` columns, a power of two up to a warp.
+/// The parts of `rows` cut rows. blockIdx.y: which `width` columns, a power of two up to a warp.
 template <class T>
 __global__ void __launch_bounds__(32 * cut_sum::warps)
     cut_rows_kernel(const cut_row* cuts, int rows, part_sums<T> parts, int width, scale_and_store_many<T> store) {
