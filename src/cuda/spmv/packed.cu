@@ -53,20 +53,19 @@ std::int64_t resident_lanes(const context& ctx) {
 }
 
 /// Of slices whose entries take lines of X: a few warps of long slices wait for one round of loads after another, many
-/// warps of short ones for what says where their rows are.
+/// warps of short ones for what says where their rows are. Large matrices have slices as for one vector.
 packed_shape shape_for_lines(const context& ctx, const csr_stats& s, double panels) {
   using policy = packed_policy;
-  const double share = static_cast<double>(s.nnz) / static_cast<double>(resident_lanes(ctx));
-  const auto share_of_part = static_cast<int>(std::min(std::ceil(share), double{policy::most_share}));
-  const auto positions =
-      static_cast<int>(policy::lines_by_share * std::sqrt(share) * std::pow(panels, policy::lines_by_panels));
+  const double share =
+      std::min(static_cast<double>(s.nnz) / static_cast<double>(resident_lanes(ctx)), double{policy::most_share});
+  const double of_small = policy::lines_by_share * std::sqrt(share) * std::pow(panels, policy::lines_by_panels);
   const bool apart = s.skew >= policy::lines_least_skew;
   packed_shape shape;
   shape.height = shape.narrow_height = 32;
-  shape.positions =
-      std::clamp(positions, policy::lines_least, apart ? policy::lines_most_positions : policy::most_positions);
-  shape.part_length =
-      64 * std::clamp(share_of_part, policy::lines_least, apart ? policy::lines_most_part : policy::most_part);
+  shape.positions = std::clamp(static_cast<int>(std::max(of_small, 1.5 * share)), policy::lines_least,
+                               apart ? policy::lines_most_positions : policy::most_positions);
+  shape.part_length = 64 * std::clamp(static_cast<int>(std::ceil(share)), policy::lines_least,
+                                      apart ? policy::lines_most_part : policy::most_part);
   return shape;
 }
 
