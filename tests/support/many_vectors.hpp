@@ -12,6 +12,11 @@
 
 namespace tulle::test {
 
+/// A small integer for each entry.
+inline void add_values(plain_csr<>& m) {
+  for (std::size_t k = 0; k < m.colind.size(); ++k) m.values.push_back(static_cast<double>(k * 7 % 11) - 5);
+}
+
 /// Rows of 0 to 40 entries and one of all columns; with `long_rows` some of a third of the columns as well.
 inline plain_csr<> uneven(index_t rows, index_t cols, bool long_rows) {
   plain_csr<> m{0, cols};
@@ -24,7 +29,7 @@ inline plain_csr<> uneven(index_t rows, index_t cols, bool long_rows) {
     for (index_t k = 0; k < length; ++k) columns.push_back(static_cast<index_t>((std::int64_t{r} * 31 + k) % cols));
     m.add_row(columns);
   }
-  for (std::size_t k = 0; k < m.colind.size(); ++k) m.values.push_back(static_cast<double>(k * 7 % 11) - 5);
+  add_values(m);
   return m;
 }
 

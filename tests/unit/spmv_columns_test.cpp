@@ -31,12 +31,16 @@ void check(const context& ctx, const any_spmv_plan& plan, const plain_csr<>& m, 
   }
 }
 
+template <class T>
+csr<T> of_type(const plain_csr<>& m, const context& ctx) {
+  return plain_csr<T>{m.rows, m.cols, m.rowptr, m.colind, {m.values.begin(), m.values.end()}}.on(ctx);
+}
+
 class spmv_columns : public on_backend {
  protected:
   template <class T>
   void check_all(const plain_csr<>& m, const std::string& kernel) {
-    const plain_csr<T> typed{m.rows, m.cols, m.rowptr, m.colind, {m.values.begin(), m.values.end()}};
-    const csr<T> a = typed.on(ctx());
+    const csr<T> a = of_type<T>(m, ctx());
     for (const index_t count : {1, 4, 5, 8, 31, 32, 64, 100, 300, 512}) {
       for (const index_t told : {0, 8, 32, 512}) {
         if (told > count + 32 || std::max(m.rows, m.cols) * count > 2'000'000) continue;
@@ -82,7 +86,7 @@ plain_csr<> short_rows(index_t rows, index_t round) {
     m.add_row(columns);
     for (index_t empty = r % 11 == 3 ? r % 121 : 0; empty > 0; --empty) m.add_row({});
   }
-  for (std::size_t k = 0; k < m.colind.size(); ++k) m.values.push_back(static_cast<double>(k * 7 % 11) - 5);
+  add_values(m);
   return m;
 }
 
@@ -110,23 +114,31 @@ TEST_P(spmv_columns, of_long_rows) {
     }
   }
 }
-/// Enough pieces of rows for warps with 128 columns of f32 each, and rows that are cut: every 31st has 300 entries.
-TEST_P(spmv_columns, of_long_rows_among_short_ones) {
+/// Rows of up to 8 entries, and every `apart`-th of `longest`.
+plain_csr<> long_among_short(index_t rows, index_t apart, index_t longest) {
   plain_csr<> m{0, 400};
-  for (index_t r = 0; r < 3100; ++r) {
-    std::vector<index_t> columns(r % 31 == 7 ? 300 : r % 9);
+  while (m.rows < rows) {
+    const index_t r = m.rows;
+    std::vector<index_t> columns(static_cast<std::size_t>(r % apart == 0 ? longest : r % 9));
     for (std::size_t k = 0; k < columns.size(); ++k) columns[k] = static_cast<index_t>((r + k) % 400);
     std::ranges::sort(columns);
     m.add_row(columns);
   }
-  for (std::size_t k = 0; k < m.colind.size(); ++k) m.values.push_back(static_cast<double>(k * 7 % 11) - 5);
-  const plain_csr<float> typed{m.rows, m.cols, m.rowptr, m.colind, {m.values.begin(), m.values.end()}};
-  const csr<float> a = typed.on(ctx());
+  add_values(m);
+  return m;
+}
+
+/// Enough pieces of rows for warps with 128 columns of f32 each, and rows that are cut: 100, whose parts a block adds
+/// for each, and 2000, for which it is a warp.
+TEST_P(spmv_columns, of_long_rows_among_short_ones) {
   spmv_options options;
   if (ctx().backend() == backend_kind::cuda) options.kernel = "csr.pieces";
-  const any_spmv_plan plan(ctx(), a, options);
-  for (const index_t count : {128, 134}) {
-    check<float>(ctx(), plan, m, {m.cols, count, row_major, count % 4}, {m.rows, count, row_major, 0});
+  for (const plain_csr<>& m : {long_among_short(3100, 31, 300), long_among_short(6000, 3, 120)}) {
+    const csr<float> a = of_type<float>(m, ctx());
+    const any_spmv_plan plan(ctx(), a, options);
+    for (const index_t count : {128, 134}) {
+      check<float>(ctx(), plan, m, {m.cols, count, row_major, count % 4}, {m.rows, count, row_major, 0});
+    }
   }
 }
 TEST_P(spmv_columns, that_are_fewer_than_none_are_refused) {
