@@ -51,6 +51,7 @@ class spmm_terms_of {
     const double panel = lines_at_once(kernel);
     const double past = past_l2(s_.cols * std::min(lines_, panel) * line_bytes);
     const double passes = std::max(1.0, lines_ / panel);
+    const double padding = std::min(4.0, s_.slice_padding - 1);
     terms t;
     t[terms::launch] = 1;
     t[terms::ramp] = std::sqrt(n);
@@ -65,11 +66,11 @@ class spmm_terms_of {
     t[terms::far_slab] = t[terms::slab] * past;
     t[terms::bytes] = n * passes * (value_ + (packed ? s_.offset_bytes : 4));
     t[terms::longest] = s_.max / 1000.0 * lines_;
-    t[terms::ragged] = n * std::min(4.0, s_.slice_padding - 1) * std::max(1.0, lines_);
+    t[terms::ragged] = n * padding * std::max(1.0, lines_);
     t[terms::few_rows] = std::max(0.0, 1 - s_.rows / resident_) * s_.mean / 1000 * lines_;
     t[terms::cuts] = s_.max > longest_whole() ? 1 : 0;
     t[terms::few_entries] = std::max(0.0, 1 - n / 0.1);
-    t[terms::ragged_rows] = rows * lines_ * std::min(4.0, s_.slice_padding - 1);
+    t[terms::ragged_rows] = rows * lines_ * padding;
     if (kernel == "bin_bsr.compact") t[terms::far_slab] = n / std::max(0.05, *std::ranges::max_element(s_.block_fill));
     return t;
   }

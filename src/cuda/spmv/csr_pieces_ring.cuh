@@ -84,10 +84,8 @@ __global__ void __launch_bounds__(256, 4)
     if (!begins || !ends) {
       T* const to = parts.at(begins ? pieces.before(w + 1) : pieces.behind(w)) + column0;
       for (int i = 0; i < count; ++i) to[i] = sum[i];
-    } else if (store.wide) {
-      store.store_wide(row, column0, sum);
     } else {
-      for (int i = 0; i < count; ++i) store(row, column0 + i, sum[i]);
+      store.store_each(row, column0, sum);
     }
   };
   index_t next_column = -1;

@@ -52,8 +52,7 @@ template <class T>
 __device__ __noinline__ void store_any(const scale_and_store_many<T>& store, index_t row, index_t column, int4 raw) {
   T sum[wide_rows<T>::count];
   memcpy(sum, &raw, 16);
-  if (store.wide) return store.store_wide(row, column, sum);
-  for (int i = 0; i < wide_rows<T>::count; ++i) store(row, column + i, sum[i]);
+  store.store_each(row, column, sum);
 }
 
 template <class T, class O>

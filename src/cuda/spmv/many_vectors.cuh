@@ -103,6 +103,12 @@ struct scale_and_store_many {
     memcpy(&raw, out, 16);
     *to = raw;
   }
+  /// As many from `column` on as 16 bytes hold, however Y lies.
+  __device__ __forceinline__ void store_each(index_t row, index_t column, const T* sum) const {
+    constexpr int each = 16 / sizeof(T);
+    if (wide) return store_wide(row, column, sum);
+    for (int i = 0; i < each; ++i) (*this)(row, column + i, sum[i]);
+  }
 };
 
 }  // namespace tulle::cuda

@@ -16,6 +16,16 @@ struct part_sums {
   __device__ __forceinline__ T* at(std::int32_t place) const { return data + std::int64_t{place} * columns; }
 };
 
+/// The parts first, first + step, ... of a row.
+template <class T>
+__device__ __forceinline__ T add_parts_of(const cut_row& cut, const part_sums<T>& parts, index_t column, int first,
+                                          int step) {
+  T sum{0};
+#pragma unroll 8
+  for (int i = first; i < cut.parts; i += step) sum = add(sum, parts.at(cut.first + i)[column]);
+  return sum;
+}
+
 /// A block adds the parts of one cut row for `width` columns, a power of two: thread = (part) * width + (column).
 /// For few rows, which may have many parts. blockIdx.x: which row; blockIdx.y: which columns.
 template <class T>
@@ -27,11 +37,7 @@ __global__ void __launch_bounds__(256)
   const int step = 256 / width;
   const index_t column = static_cast<index_t>(blockIdx.y) * width + lane;
   const bool live = column < parts.columns;
-  T sum{0};
-  if (live) {
-#pragma unroll 8
-    for (int i = begin; i < cut.parts; i += step) sum = add(sum, parts.at(cut.first + i)[column]);
-  }
+  T sum = live ? add_parts_of(cut, parts, column, begin, step) : T{0};
   shared[threadIdx.x] = sum;
   __syncthreads();
   if (begin != 0 || !live) return;
@@ -44,16 +50,6 @@ struct cut_sum {
   static constexpr int warps = 8;        // of a block, rows of cut_row
   static constexpr int most_alone = 64;  // parts
 };
-
-/// The parts first, first + step, ... of a row.
-template <class T>
-__device__ __forceinline__ T add_parts_of(const cut_row& cut, const part_sums<T>& parts, index_t column, int first,
-                                          int step) {
-  T sum{0};
-#pragma unroll 8
-  for (int i = first; i < cut.parts; i += step) sum = add(sum, parts.at(cut.first + i)[column]);
-  return sum;
-}
 
 /// The parts of `rows` cut rows. blockIdx.y: which `width` columns, a power of two up to a warp.
 template <class T>
