@@ -30,7 +30,9 @@ struct spmm_terms_cuda {
   double operator[](int t) const { return of[static_cast<std::size_t>(t)]; }
   /// By what a device is faster: nothing, its multiprocessors, or its bandwidth.
   static constexpr bool by_bandwidth(int t) { return t == bytes || t == far || t == far_slab || t == cols; }
-  static constexpr bool by_multiprocessors(int t) { return t >= rows && t < cuts && !by_bandwidth(t); }
+  static constexpr bool by_multiprocessors(int t) {
+    return t >= rows && t != cuts && t != few_entries && !by_bandwidth(t);
+  }
 };
 
 class spmm_terms_of {
