@@ -42,12 +42,17 @@ class spmv_columns : public on_backend {
   void check_all(const plain_csr<>& m, const std::string& kernel) {
     const csr<T> a = of_type<T>(m, ctx());
     for (const index_t count : {1, 4, 5, 8, 31, 32, 64, 100, 300, 512}) {
-      for (const index_t told : {0, 8, 32, 512}) {
+      for (const auto& [told, told_order] : {std::pair{0, row_major},
+                                             {8, row_major},
+                                             {32, row_major},
+                                             {32, column_major},
+                                             {128, row_major},
+                                             {512, column_major}}) {
         if (told > count + 32 || std::max(m.rows, m.cols) * count > 2'000'000) continue;
         spmv_options options;
         options.kernel = kernel;
         options.columns = told;
-        options.columns_order = told > 8 ? column_major : row_major;
+        options.columns_order = told_order;
         const any_spmv_plan plan(ctx(), a, options);
         for (const auto x : {row_major, column_major}) {
           for (const auto y : {row_major, column_major}) {
@@ -135,9 +140,36 @@ TEST_P(spmv_columns, of_long_rows_among_short_ones) {
   if (ctx().backend() == backend_kind::cuda) options.kernel = "csr.pieces";
   for (const plain_csr<>& m : {long_among_short(3100, 31, 300), long_among_short(6000, 3, 120)}) {
     const csr<float> a = of_type<float>(m, ctx());
-    const any_spmv_plan plan(ctx(), a, options);
-    for (const index_t count : {128, 134}) {
-      check<float>(ctx(), plan, m, {m.cols, count, row_major, count % 4}, {m.rows, count, row_major, 0});
+    for (const index_t told : {0, 32, 64, 128}) {
+      options.columns = told;
+      const any_spmv_plan plan(ctx(), a, options);
+      for (const index_t count : {told == 0 ? 128 : told, told + 134}) {
+        check<float>(ctx(), plan, m, {m.cols, count, row_major, count % 4}, {m.rows, count, row_major, 0});
+      }
+    }
+  }
+}
+/// Kernels read entries in groups, whose last ones may be none.
+TEST_P(spmv_columns, do_not_take_rows_of_x_that_no_entry_has) {
+  plain_csr<> m = long_among_short(500, 31, 300);
+  for (index_t& column : m.colind) column = std::max<index_t>(column, 1);
+  for (const index_t told : {0, 32, 128}) {
+    for (const std::string_view kernel : {"", "csr.pieces", "packed"}) {
+      if (kernel == "csr.pieces" && ctx().backend() != backend_kind::cuda) continue;
+      spmv_options options;
+      options.columns = told;
+      options.kernel = kernel;
+      const any_spmv_plan plan(ctx(), m.on(ctx()), options);
+      const index_t count = told == 0 ? 32 : told;
+      const many_layout in{m.cols, count, row_major, 0}, out{m.rows, count, row_major, 0};
+      const auto x = to_buffer(ctx(), in.filled<double>([](index_t i, index_t j) {
+        return i == 0 ? std::numeric_limits<double>::quiet_NaN() : x_at(i, j);
+      }));
+      auto y = to_buffer(ctx(), out.filled<double>(y_at));
+      plan.apply_many(1, in.view<const double>(x.data(), ctx().space()), 0, out.view<double>(y.data(), ctx().space()));
+      const std::vector<double> sums = products(m, out);
+      EXPECT_TRUE(to_vector(ctx(), y) == out.filled<double>([&](index_t i, index_t j) { return sums[out.at(i, j)]; }))
+          << plan.explain();
     }
   }
 }

@@ -23,6 +23,7 @@ struct launch_shape {
   std::int64_t blocks;
   int threads = block_threads;   // per block
   std::size_t shared_bytes = 0;  // dynamic shared memory per block
+  std::int64_t panels = 1;       // blocks along y
 };
 
 /// One thread per item.
@@ -40,8 +41,9 @@ inline launch_shape bounded(const context& ctx, launch_shape shape) {
 template <class... Parameters, class... Args>
 void launch(const char* name, void (*kernel)(Parameters...), launch_shape shape, cudaStream_t stream,
             const Args&... args) {
-  if (shape.blocks == 0) return;
-  kernel<<<static_cast<unsigned>(shape.blocks), shape.threads, shape.shared_bytes, stream>>>(args...);
+  if (shape.blocks == 0 || shape.panels == 0) return;
+  const dim3 grid(static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.panels));
+  kernel<<<grid, shape.threads, shape.shared_bytes, stream>>>(args...);
   check_launch(name);
 }
 
@@ -50,14 +52,14 @@ void launch(const char* name, void (*kernel)(Parameters...), launch_shape shape,
 template <class... Parameters, class... Args>
 void launch_behind(const char* name, void (*kernel)(Parameters...), launch_shape shape, int cluster,
                    cudaStream_t stream, const Args&... args) {
-  if (shape.blocks == 0) return;
+  if (shape.blocks == 0 || shape.panels == 0) return;
   cudaLaunchAttribute attributes[2]{};
   attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attributes[0].val.programmaticStreamSerializationAllowed = 1;
   attributes[1].id = cudaLaunchAttributeClusterDimension;
   attributes[1].val.clusterDim = {static_cast<unsigned>(cluster), 1, 1};
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(static_cast<unsigned>(shape.blocks));
+  config.gridDim = dim3(static_cast<unsigned>(shape.blocks), static_cast<unsigned>(shape.panels));
   config.blockDim = dim3(static_cast<unsigned>(shape.threads));
   config.dynamicSmemBytes = shape.shared_bytes;
   config.stream = stream;

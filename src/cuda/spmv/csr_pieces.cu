@@ -1,24 +1,24 @@
 // csr.pieces: several right-hand sides from a CSR read in place. Rows are taken in pieces of equal work
 // (row_pieces.cuh), a warp each. A lane holds 16 bytes of a row of Y, `across` lanes side by side a panel of up to 512
-// bytes. Where rows of X have 128 bytes and more, a warp takes its entries one after another, whatever rows they are of
-// (csr_pieces_ring.cuh, csr_pieces_stream.cuh), but panels of 512 bytes of f64 in long rows. Else, where rows are long,
-// `along` lanes take every along-th entry of a row, and the lanes left are for other rows (Yang, Buluc and Owens,
-// Euro-Par 2018; RoDe, PPoPP 2024, for parts of long rows); both ways have pieces of their own. Panels run side by side
-// in one launch. Parts of cut rows leave their sums in memory, and a second kernel adds them in order. Bytes per
-// nonzero and panel: sizeof(T) + 4, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major
-// ones, where the plan was told to expect them and that pays; else panels are 8 vectors, with lanes along rows. Chosen
-// for several right-hand sides of plans that were not told how many, and where it is predicted to be the fastest for 9
-// columns and more.
+// bytes. Where rows of X have 128 bytes and more, the groups of `across` lanes of a warp each take an equal part of its
+// piece's entries one after another, whatever rows they are of (csr_pieces_stream.cuh; Yan, Li, Zhang and Zhou,
+// PPoPP 2014, for a bit that says where a row ends). Else, where rows are long, `along` lanes take every along-th entry
+// of a row, and the lanes left are for other rows (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for parts of
+// long rows); both ways have pieces of their own. Panels run side by side in one launch. Parts of cut rows leave their
+// sums in memory, and a second kernel adds them in order. Bytes per nonzero and panel: sizeof(T) + 4 + 1/8, and a row
+// of X out of L2 or L1. Column-major X and Y are turned into row-major ones, where the plan was told to expect them and
+// that pays; else panels are 8 vectors, with lanes along rows. Chosen for several right-hand sides of plans that were
+// not told how many, and where it is predicted to be the fastest for 9 columns and more.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <tulle/core/buffer.hpp>
-#include <type_traits>
 #include <utility>
 
+#include "cuda/runtime/launch.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/csr_pieces_kernel.cuh"
-#include "cuda/spmv/csr_pieces_ring.cuh"
 #include "cuda/spmv/csr_pieces_stream.cuh"
 #include "cuda/spmv/turn_vectors.cuh"
 
@@ -27,31 +27,52 @@ namespace {
 
 constexpr int threads = 256;  // of a block
 
-/// Bounds of a piece's work; of small matrices at most `usual`.
-struct piece_bounds {
-  std::int64_t least, usual, most;
-};
-/// Where a warp takes its entries one after another: many more pieces than warps, which do not end at the same time.
-/// In small matrices few entries, each four of which wait for memory: of 10,000 entries pieces of 16 take 0.92 of the
-/// time of 32 (H200, f32, 32 columns).
-constexpr piece_bounds of_lines{16, 32, 256};
-/// Where its lanes take rows side by side: work for all of them.
-constexpr piece_bounds of_lanes{128, 128, 512};
+constexpr std::int64_t per_processor = 128;  // groups of lanes, about as many as are there at once
+constexpr std::int64_t short_row = 128, longest_whole = 4096;
 
-/// Enough pieces for every warp, and rows cut where one would end last alone. Where rows of usual length are no longer
-/// than a warp's share none of them is cut, and a piece has at least one: half of the warps would have nothing to do.
-piece_shape shape_for(const context& ctx, std::int64_t rows, std::int64_t nnz, piece_bounds bounds) {
+struct piece_share {
+  std::int64_t total, row;  // work of all rows and of one, entries and row_work
+  double of_group;          // what each group of lanes would get
+};
+piece_share share_of(const context& ctx, std::int64_t rows, std::int64_t nnz) {
   const std::int64_t total = nnz + row_work * rows, processors = std::max(ctx.info().multiprocessors, 1);
-  constexpr std::int64_t per_processor = 128, short_row = 128, least_whole = 64, longest_whole = 4096;
-  const std::int64_t share = total / (processors * per_processor);
-  const std::int64_t row = total / std::max<std::int64_t>(rows, 1);
-  const std::int64_t enough = std::max(share, std::min(4 * share, bounds.usual));
-  const std::int64_t work = std::clamp(enough, bounds.least, bounds.most);
-  const auto shape = [](std::int64_t of_piece, std::int64_t whole) {
-    return piece_shape{static_cast<int>(of_piece), static_cast<int>(ceil_div(std::max(whole, of_piece), of_piece))};
-  };
-  if (row <= std::max(share, short_row)) return shape(std::max(work, row), std::max(least_whole, 2 * row));
-  return shape(work, std::clamp(share, least_whole, longest_whole));
+  return {total, total / std::max<std::int64_t>(rows, 1),
+          static_cast<double>(total) / static_cast<double>(processors * per_processor)};
+}
+piece_shape pieces_of(std::int64_t work, std::int64_t whole) {
+  return {static_cast<int>(work), static_cast<int>(ceil_div(std::max(whole, work), work))};
+}
+
+/// Where each of `groups` groups of lanes takes its part of a piece as a stream. About 64 entries: in small matrices
+/// fewer, so that there are enough groups, in large ones more, so that fewer rows are cut, but not where rows are
+/// short and alike, as neighbours then read the same rows of X at the same time (27 points, f32, 128 columns: 4604 us
+/// with 64 entries, 5799 with 192). A row of usual length is not cut, nor one that ends a little later; a piece is no
+/// longer than the longest row that is not cut, as pieces that differ keep a warp's lanes waiting.
+piece_shape shape_of_streams(const context& ctx, const csr_stats& s, int groups) {
+  const piece_share share = share_of(ctx, s.rows, s.nnz);
+  constexpr double usual = 64, alike = 4;  // skew
+  const double by = share.of_group >= usual || groups == 1 ? 0.2 : 0.5;
+  double of_group = std::clamp(usual * std::pow(share.of_group / usual, by), 4.0, 192.0);
+  if (s.skew >= alike && groups == 1) of_group = std::min(2 * of_group, 192.0);
+  if (s.skew < alike && share.row <= short_row) of_group = std::min(of_group, usual);
+  const auto work = static_cast<std::int64_t>(of_group) * groups, fair = static_cast<std::int64_t>(share.of_group);
+  if (share.row > std::max(fair, short_row)) return pieces_of(work, std::clamp<std::int64_t>(fair, 64, longest_whole));
+  const std::int64_t usual_row = share.row + share.row / 2;
+  return pieces_of(std::max(work, s.max > 0 ? std::min<std::int64_t>(s.max + row_work, usual_row) : usual_row), 0);
+}
+
+/// Where lanes take rows side by side: work for all of them, and rows cut where one would end last alone. Where rows of
+/// usual length are no longer than a group's share none of them is cut, and a piece has at least one: half of the warps
+/// would have nothing to do.
+piece_shape shape_of_lanes(const context& ctx, const csr_stats& s) {
+  const piece_share share = share_of(ctx, s.rows, s.nnz);
+  constexpr std::int64_t least = 128, most = 512, least_whole = 64;
+  const auto fair = static_cast<std::int64_t>(share.of_group);
+  const std::int64_t work = std::clamp(fair, least, most);
+  if (share.row <= std::max(fair, short_row)) {
+    return pieces_of(std::max(work, share.row), std::max(least_whole, 2 * share.row));
+  }
+  return pieces_of(work, std::clamp(fair, least_whole, longest_whole));
 }
 
 /// More lanes along a row the longer rows are: few enough that several rows are waited for at once, and that short ones
@@ -70,18 +91,24 @@ template <class T, class O>
 class csr_pieces final : public csr_operator<T, O> {
  public:
   csr_pieces(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
-      : csr_operator<T, O>(ctx, a, threads), mean_(s.mean), enough_warps_(16 * ctx.info().multiprocessors) {
-    const auto divided = [&](piece_bounds bounds) {
-      row_pieces<O> pieces(ctx, a.rowptr, a.rows, a.nnz, s.max, shape_for(ctx, a.rows, a.nnz, bounds));
-      const index_t at_once = columns_at_once(pieces.counts().parts, o.columns);
-      return division{std::move(pieces), at_once};
-    };
+      : csr_operator<T, O>(ctx, a, threads),
+        mean_(s.mean),
+        enough_warps_(16 * ctx.info().multiprocessors),
+        starts_early_(ctx.info().compute_capability >= 90) {
     const bool told = o.columns > 0, by_columns = told && o.columns_order == vector_order::column_major;
     const bool turns =
         by_columns && turning_rule(s, sizeof(T), std::numeric_limits<double>::infinity()).pays(o.columns);
     const bool in_lines = fills_line(o.columns) && (!by_columns || turns);
-    if (!told || in_lines) by_lines_ = divided(of_lines);
-    if (!told || !in_lines) by_lanes_ = divided(of_lanes);
+    if (!told || in_lines) {
+      const int groups = told ? 32 / across_for(o.columns, each) : 3;
+      ends_.emplace(ctx, a.rowptr, a.rows, a.nnz);
+      row_pieces<O> pieces(ctx, ends_->rowptr(), ends_->rows(), a.nnz, s.max, shape_of_streams(ctx, s, groups));
+      ends_->renumber(ctx, pieces);
+      by_lines_ = divided(std::move(pieces), o.columns);
+    }
+    if (!by_lines_ || !told || ends_->view().empties > 0) {
+      by_lanes_ = divided({ctx, a.rowptr, a.rows, a.nnz, s.max, shape_of_lanes(ctx, s)}, o.columns);
+    }
     parts_ = buffer<T>(ctx, std::max(room_for(by_lines_), room_for(by_lanes_)));
     if (turns) turned_ = {ctx, a.rows, a.cols, o.columns};
   }
@@ -123,6 +150,10 @@ class csr_pieces final : public csr_operator<T, O> {
     row_pieces<O> pieces;
     index_t at_once;  // columns
   };
+  [[nodiscard]] division divided(row_pieces<O> pieces, index_t told) const {
+    const index_t at_once = columns_at_once(pieces.counts().parts, told);
+    return {std::move(pieces), at_once};
+  }
   /// Of X by rows: a line of 128 bytes or most of one.
   static bool fills_line(index_t columns) { return across_for(columns, each) >= line; }
   [[nodiscard]] const division& division_of(index_t columns) const {
@@ -144,7 +175,7 @@ class csr_pieces final : public csr_operator<T, O> {
     return static_cast<std::size_t>(d->pieces.counts().parts) * static_cast<std::size_t>(d->at_once);
   }
   [[nodiscard]] std::size_t bytes_of_pieces() const {
-    return (by_lines_ ? by_lines_->pieces.bytes() : 0) + (by_lanes_ ? by_lanes_->pieces.bytes() : 0);
+    return (by_lines_ ? by_lines_->pieces.bytes() + ends_->bytes() : 0) + (by_lanes_ ? by_lanes_->pieces.bytes() : 0);
   }
   static index_t padded(index_t n) { return static_cast<index_t>(ceil_div(n, each) * each); }
 
@@ -155,7 +186,9 @@ class csr_pieces final : public csr_operator<T, O> {
 
   static bool by_row(const strided_vectors& v) { return v.vector_stride == 1; }
   static bool wide(const strided_vectors& v) {
-    return by_row(v) && reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0 && v.row_stride % each == 0;
+    constexpr std::int64_t most_stride = std::numeric_limits<int>::max() / std::int64_t{sizeof(T)};
+    return by_row(v) && reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0 && v.row_stride % each == 0 &&
+           v.row_stride <= most_stride;
   }
   static strided_vectors some(const strided_vectors& v, index_t first) {
     if (v.data == nullptr) return {nullptr, v.count - first, 0, 0};
@@ -175,18 +208,15 @@ class csr_pieces final : public csr_operator<T, O> {
       const auto& [pieces, at_once] = division_of(left);
       const index_t columns = std::min(left, at_once), whole = columns - columns % each;
       const wide_rows<T> rows{from, x.row_stride, whole};
-      const int across = panel_for(pieces, whole);
-      if (takes_stream(across)) {
-        by_stream(pieces, rows, store, stream);
-      } else if (row_by_row(across)) {
-        by_warps<4>(pieces, rows, across, whole, store, stream);
+      if (fills_line(left) && by_lines_) {
+        by_streams(pieces, rows, store, stream);
       } else {
-        by_ring(pieces, rows, across, store, stream);
+        by_warps<4>(pieces, rows, across_for(whole, each), whole, store, stream);
       }
       add_parts(pieces, whole, store, stream);
       return whole;
     }
-    const auto& [pieces, at_once] = division_of(1);
+    const auto& [pieces, at_once] = by_lanes_ ? *by_lanes_ : *by_lines_;
     const index_t columns = std::min(left, at_once);
     if (by_row(x)) {
       by_warps<4>(pieces, strided_rows<T, 1>{from, x.row_stride, 1, columns}, across_for(columns, 1), columns, store,
@@ -222,61 +252,62 @@ class csr_pieces final : public csr_operator<T, O> {
       }
       return csr_pieces_kernel<Flight, true, Rows, T, O>;
     }();
-    start("csr.pieces", kernel, pieces.view().count * 32, ceil_div(columns, across * Rows::count), stream, this->a_,
+    start("csr.pieces", kernel, pieces.view().count, ceil_div(columns, across * Rows::count), threads, stream, this->a_,
           pieces.view(), x, by, store, part_sums<T>{parts_.data(), columns});
   }
-  /// Panels of 512 bytes in f32. In f64 the ring is faster (docs/notes/0025-spmm-cuda.md).
-  static constexpr bool has_stream = std::is_same_v<T, float>;
-  static bool takes_stream(int across) { return has_stream && across == 32; }
-  void by_stream(const row_pieces<O>& pieces, const wide_rows<T>& x, const scale_and_store_many<T>& store,
-                 cudaStream_t stream) {
-    if constexpr (has_stream) {
-      start("csr.pieces.stream", csr_pieces_stream_kernel<T, O>, pieces.view().count * 32,
-            ceil_div(x.columns, 32 * each), stream, this->a_, pieces.view(), x, store,
+  void by_streams(const row_pieces<O>& pieces, const wide_rows<T>& x, const scale_and_store_many<T>& store,
+                  cudaStream_t stream) {
+    const bool plain = store.wide && store.beta == T{0} && store.then.bias == nullptr && !store.then.relu;
+    const auto start_with = [&]<int Across>() {
+      const auto kernel =
+          plain ? csr_pieces_stream_kernel<Across, true, T, O> : csr_pieces_stream_kernel<Across, false, T, O>;
+      const row_ends_view ends = ends_->view();
+      const std::int64_t warps = pieces.view().count + ceil_div(ends.empties, piece_stream::empties);
+      start("csr.pieces.stream", kernel, warps, ceil_div(x.columns, Across * each), piece_stream::threads, stream,
+            this->a_, pieces.view(), ends, x, static_cast<int>(x.row_stride * std::int64_t{sizeof(T)}), store,
             part_sums<T>{parts_.data(), x.columns});
+    };
+    switch (panel_for(pieces, x.columns)) {
+      case 32:
+        return start_with.template operator()<32>();
+      case 16:
+        return start_with.template operator()<16>();
+      default:
+        return start_with.template operator()<8>();
     }
-  }
-  /// Rows of X are shorter than a line, or there are so many entries of a row that reading ahead in one is enough,
-  /// which leaves L1 to X.
-  [[nodiscard]] bool row_by_row(int across) const {
-    constexpr double long_rows = 48;
-    return across < 8 || (across == 32 && mean_ >= long_rows);
-  }
-  template <int Across = 8>
-  void by_ring(const row_pieces<O>& pieces, const wide_rows<T>& x, int across, const scale_and_store_many<T>& store,
-               cudaStream_t stream) {
-    if constexpr (Across < 32) {
-      if (across > Across) return by_ring<2 * Across>(pieces, x, across, store, stream);
-    }
-    start("csr.pieces.ring", csr_pieces_ring_kernel<Across, T, O>, pieces.view().count * 32,
-          ceil_div(x.columns, Across * each), stream, this->a_, pieces.view(), x, store,
-          part_sums<T>{parts_.data(), x.columns});
   }
   void add_parts(const row_pieces<O>& pieces, index_t columns, const scale_and_store_many<T>& store,
                  cudaStream_t stream) {
     const int width = std::min(across_for(columns, 1), 32);
     const std::int64_t rows = pieces.counts().rows, panels = ceil_div(columns, width);
+    const int of_block = rows < enough_warps_ / 2 ? 1 : threads / 32;  // rows
+    const launch_shape shape{ceil_div(rows, of_block), threads, 0, panels};
     const part_sums<T> parts{parts_.data(), columns};
-    if (rows < enough_warps_ / 2) {
-      start("csr.pieces.cut", cut_row_kernel<T>, rows * threads, panels, stream, pieces.cuts(), parts, width, store);
+    const auto start = [&](const auto& by) {
+      by("csr.pieces.cut", cut_rows_kernel<T>, pieces.cuts(), pieces.counts().rows, of_block, parts, width, store);
+    };
+    if (starts_early_) {
+      start([&](const char* name, const auto kernel, const auto&... args) {
+        launch_behind(name, kernel, shape, 1, stream, args...);
+      });
     } else {
-      start("csr.pieces.cut", cut_rows_kernel<T>, rows * 32, panels, stream, pieces.cuts(), pieces.counts().rows, parts,
-            width, store);
+      start([&](const char* name, const auto kernel, const auto&... args) {
+        launch(name, kernel, shape, stream, args...);
+      });
     }
   }
   /// A panel of columns for each y of the grid.
   template <class... Parameters, class... Args>
-  static void start(const char* name, void (*kernel)(Parameters...), std::int64_t items, std::int64_t panels,
+  static void start(const char* name, void (*kernel)(Parameters...), std::int64_t warps, std::int64_t panels, int block,
                     cudaStream_t stream, const Args&... args) {
-    if (items == 0 || panels == 0) return;
-    const dim3 grid(static_cast<unsigned>(ceil_div(items, threads)), static_cast<unsigned>(panels));
-    kernel<<<grid, threads, 0, stream>>>(args...);
-    check_launch(name);
+    launch(name, kernel, {ceil_div(warps * 32, block), block, 0, panels}, stream, args...);
   }
 
-  double mean_;                                  // entries of a row
-  std::int64_t enough_warps_;                    // to hide what each waits for
-  std::optional<division> by_lines_, by_lanes_;  // a plan that was told how many columns come has one
+  double mean_;                // entries of a row
+  std::int64_t enough_warps_;  // to hide what each waits for
+  bool starts_early_;          // a kernel may, before the one in front of it has ended
+  std::optional<row_ends<O>> ends_;
+  std::optional<division> by_lines_, by_lanes_;  // of rows as ends_ numbers them; of all
   buffer<T> parts_;
   turned_vectors<T> turned_;
 };

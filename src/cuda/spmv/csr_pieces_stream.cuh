@@ -1,149 +1,213 @@
-// The kernel of csr.pieces for 512 bytes of a row of X in f32; see csr_pieces.cu. As in csr_pieces_ring.cuh a warp
-// takes the entries of its piece as one stream, whatever rows they are of, but rows of X come to registers, four on
-// their way, through L1: faster than the ring where L1 serves much of X, as slow where it does not. Columns and values
-// come by asynchronous copies, 32 entries ahead; a lane holds the end of one of 32 rows.
+// The kernel of csr.pieces for rows of X of 128 bytes and more; see csr_pieces.cu. `Across` lanes take 16 bytes each
+// of a row of X; a warp has 32 / Across groups of them, and each takes an equal part of the entries of the warp's piece
+// as one stream, whatever rows they are of, eight rows of X on their way. Columns and values come by asynchronous
+// copies, a batch ahead; where rows end is a bit for each entry (row_ends.cuh), so that four entries in which none ends
+// cost one test. A row that lies in several groups is put together at the end of the piece, in order.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
-
-#include <limits>
 
 #include "cuda/device/grid.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/many_vectors.cuh"
 #include "cuda/spmv/part_sums.cuh"
+#include "cuda/spmv/row_ends.cuh"
 
 namespace tulle::cuda {
 
-/// Where the rows of a piece end that end in it, from the piece's first entry; 32 rows at a time, a lane each, and the
-/// 32 behind them on their way.
-template <class O>
-struct row_ends {
-  static constexpr int never = std::numeric_limits<int>::max();
-  const O* rowptr;
-  O origin;
-  index_t row;        // the one whose end is `end`
-  index_t last;       // behind those that end here
-  index_t first = 0;  // of the 32
-  int here = never, ahead = never, end = never;
+struct piece_stream {
+  static constexpr int threads = 128;  // of a block
+  static constexpr int resident = 6;   // blocks of a multiprocessor
+  static constexpr int flight = 8;     // rows of X on their way
+  static constexpr int batch = 32;     // entries
+  static constexpr int empties = 8;    // rows without entries that a warp stores
+};
 
-  [[nodiscard]] __device__ __forceinline__ int load(index_t from) const {
-    const index_t r = from + lane_id();
-    return r < last ? static_cast<int>(__ldg(rowptr + r + 1) - origin) : never;
+/// Columns and values of a group's entries: of this batch and the next.
+template <class T>
+struct stream_entries {
+  alignas(16) index_t column[2 * piece_stream::batch];
+  alignas(16) T value[2 * piece_stream::batch];
+};
+
+/// Of a lane, which has 16 bytes of a row.
+template <class T>
+struct lane_sums {
+  static constexpr int count = 16 / sizeof(T);
+  T of[count] = {};
+
+  __device__ __forceinline__ void add_product(T value, const int4& raw) {
+    T x[count];
+    memcpy(x, &raw, 16);
+#pragma unroll
+    for (int i = 0; i < count; ++i) of[i] = multiply_add(value, x[i], of[i]);
   }
-  __device__ __forceinline__ void begin() {
-    first = row;
-    here = load(row);
-    ahead = load(row + 32);
-    end = __shfl_sync(full_warp, here, 0);
+  __device__ __forceinline__ void add_before(const lane_sums& earlier) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) of[i] = add(earlier.of[i], of[i]);
   }
-  __device__ __forceinline__ void advance() {
-    if (++row == first + 32) {
-      first = row;
-      here = ahead;
-      ahead = load(row + 32);
-    }
-    end = __shfl_sync(full_warp, here, row - first);
+  [[nodiscard]] __device__ __forceinline__ lane_sums of_lanes_before(int lanes) const {
+    lane_sums out;
+#pragma unroll
+    for (int i = 0; i < count; ++i) out.of[i] = __shfl_up_sync(full_warp, of[i], static_cast<unsigned>(lanes));
+    return out;
   }
 };
 
-/// Not inlined: its registers are those of the rows of X on their way.
-template <class T>
-__device__ __noinline__ void store_any(const scale_and_store_many<T>& store, index_t row, index_t column, int4 raw) {
-  T sum[wide_rows<T>::count];
-  memcpy(sum, &raw, 16);
-  store.store_each(row, column, sum);
-}
-
-template <class T, class O>
-__global__ void __launch_bounds__(256, 4)
-    csr_pieces_stream_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, wide_rows<T> rows_of_x,
-                             const __grid_constant__ scale_and_store_many<T> store, part_sums<T> parts) {
-  constexpr int count = wide_rows<T>::count, batch = 32, flight = 4;
-  __shared__ struct {
-    alignas(16) index_t column[2 * batch];  // of this batch of entries and the next
-    alignas(16) T value[2 * batch];
-  } of_warp[256 / 32];
-  auto& mine = of_warp[threadIdx.x / 32];
+/// `row_bytes`: from a row of X to the next, so that an entry costs one multiplication. `Plain`: rows of Y are aligned,
+/// beta is 0, and there is no epilogue. blockIdx.y: panel of 16 * Across bytes.
+template <int Across, bool Plain, class T, class O>
+__global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
+    csr_pieces_stream_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, row_ends_view ends, wide_rows<T> rows_of_x,
+                             int row_bytes, const __grid_constant__ scale_and_store_many<T> store, part_sums<T> parts) {
+  constexpr int count = lane_sums<T>::count, groups = 32 / Across;
+  constexpr int flight = piece_stream::flight, batch = piece_stream::batch;
+  __shared__ stream_entries<T> of_group[piece_stream::threads / Across];
+  __shared__ int4 kept[2][piece_stream::threads];  // sums of a lane's first row, where it is open, and of its last
+  stream_entries<T>& mine = of_group[threadIdx.x / Across];
+  start_dependents();
   const std::int64_t w = grid_thread() / 32;
-  if (w >= pieces.count) return;
-  const piece_begin<O> first = pieces.begin[w], last = pieces.begin[w + 1];
-  if (first.row == last.row && first.entry == last.entry) return;  // between two cuts
-  const int length = static_cast<int>(last.entry - first.entry);
-  const index_t column0 = (static_cast<index_t>(blockIdx.y) * 32 + lane_id()) * count;
+  const int group = lane_id() / Across, lane = lane_id() % Across;
+  const index_t column0 = (static_cast<index_t>(blockIdx.y) * Across + lane) * count;
   const bool live = column0 < rows_of_x.columns;
-  const T* const x = rows_of_x.x + (live ? column0 : 0);
+
+  if (w >= pieces.count) {
+    const std::int64_t from = (w - pieces.count) * piece_stream::empties;
+    for (int i = group; live && i < piece_stream::empties && from + i < ends.empties; i += groups) {
+      store.store_each(__ldg(ends.empty + from + i), column0, lane_sums<T>{}.of);
+    }
+    return;
+  }
+  const piece_begin<O> first = pieces.begin[w];
+  const O end = pieces.begin[w + 1].entry;
+  if (first.entry == end) return;  // between two cuts
+  const int of_piece = static_cast<int>(end - first.entry), share = (of_piece + groups - 1) / groups;
+  const int before = min(group * share, of_piece), length = min(share, of_piece - before);
+  const O origin = first.entry + before;
 
   const auto read_batch = [&](int from) {
-    const int e = from + lane_id(), at = e % (2 * batch);
-    const std::size_t none = e < length ? 0 : sizeof(T);  // zeros
-    const O k = first.entry + (e < length ? e : 0);
-    __pipeline_memcpy_async(&mine.column[at], a.colind + k, sizeof(index_t), none);
-    __pipeline_memcpy_async(&mine.value[at], a.values + k, sizeof(T), none);
+#pragma unroll
+    for (int i = 0; i < batch; i += Across) {
+      const int e = from + i + lane, at = e % (2 * batch);
+      const bool there = e < length;
+      const O k = there ? origin + e : first.entry;
+      __pipeline_memcpy_async(&mine.column[at], a.colind + k, sizeof(index_t), there ? 0 : sizeof(index_t));
+      __pipeline_memcpy_async(&mine.value[at], a.values + k, sizeof(T), there ? 0 : sizeof(T));
+    }
     __pipeline_commit();
   };
-  static_assert(sizeof(T) == sizeof(index_t));
   read_batch(0);
-  row_ends<O> ends{a.rowptr, first.entry, first.row, last.row};
-  ends.begin();
-  const bool begins_cut = first.entry > a.rowptr[first.row];
-  const bool simple = store.wide && store.beta == T{0} && store.then.bias == nullptr && !store.then.relu;
+  const bool begins_cut = first.entry > 0 && !ends.ends_at(first.entry - 1);
+  const bool open = group > 0 && length > 0 && !ends.ends_at(origin - 1);  // its first row began in an earlier group
+  const bool closed = length == 0 || ends.ends_at(origin + length - 1);
+  index_t row = first.row;
+  if constexpr (groups > 1) {
+    int rows_before = 0;
+    for (int e = lane * 32; e < before; e += Across * 32) {
+      const unsigned bits = ends.bits_from(first.entry + e);
+      rows_before += __popc(before - e < 32 ? bits & ((1u << (before - e)) - 1) : bits);
+    }
+    row += warp_sum<Across>(rows_before);
+  }
 
-  T sum[count] = {};
-  const auto finish = [&](index_t row, bool is_whole) {
+  const auto put = [&](index_t r, const lane_sums<T>& sum) {
     if (!live) return;
-    const bool begins = !begins_cut || row != first.row;
-    T out[count];
+    const bool to_parts = begins_cut && r == first.row;
+    if constexpr (Plain) {
+      T* const to = to_parts ? parts.at(pieces.behind(w)) + column0 : store.y.at(ends.row(r), column0);
+      const T by = to_parts ? T{1} : store.alpha;
+      T out[count];
 #pragma unroll
-    for (int i = 0; i < count; ++i) out[i] = sum[i];
-    T* to = nullptr;
-    if (!begins || !is_whole) {
-      to = parts.at(begins ? pieces.before(w + 1) : pieces.behind(w)) + column0;
-    } else if (simple) {
-#pragma unroll
-      for (int i = 0; i < count; ++i) out[i] = multiply_add(store.alpha, sum[i], T{0});
-      to = store.y.at(row, column0);
-    }
-    int4 raw;
-    memcpy(&raw, out, 16);
-    if (to == nullptr) return store_any(store, row, column0, raw);
-    *reinterpret_cast<int4*>(to) = raw;
-  };
-  const auto finish_rows = [&](int at) {
-    while (ends.end == at) {
-      finish(ends.row, true);
-#pragma unroll
-      for (int i = 0; i < count; ++i) sum[i] = T{0};
-      ends.advance();
+      for (int i = 0; i < count; ++i) out[i] = multiply_add(by, sum.of[i], T{0});
+      int4 raw;
+      memcpy(&raw, out, 16);
+      *reinterpret_cast<int4*>(to) = raw;
+    } else if (to_parts) {
+      for (int i = 0; i < count; ++i) parts.at(pieces.behind(w))[column0 + i] = sum.of[i];
+    } else {
+      store.store_each(ends.row(r), column0, sum.of);
     }
   };
-  finish_rows(0);
-  for (int from = 0; from < length; from += batch) {
+
+  lane_sums<T> sum;
+  const index_t first_row = row;
+  const auto finish = [&](bool is_tail) {
+    const bool is_head = groups > 1 && open && row == first_row;
+    if (is_tail || is_head) {
+      memcpy(&kept[is_tail ? 1 : 0][threadIdx.x], sum.of, 16);
+    } else {
+      put(row, sum);
+    }
+    if (!is_tail) ++row;
+    sum = {};
+  };
+  const char* const x = reinterpret_cast<const char*>(rows_of_x.x + (live ? column0 : 0));
+  for (int from = 0; from < share; from += batch) {
+    const int here = min(batch, length - from);
+    unsigned bits = 0;
+    if (groups == 1 || here > 0) {
+      bits = ends.bits_from(origin + from);
+      if (here < batch) bits &= (1u << here) - 1;
+      if (from + batch >= length) bits |= 1u << (here - 1);  // what comes behind is no part of the sum
+    }
     __syncwarp();
     read_batch(from + batch);
     __pipeline_wait_prior(1);
     __syncwarp();
-    const int here = min(batch, length - from), at = from % (2 * batch);
-    for (int e = 0; e < here; e += flight) {
+    const int at = from % (2 * batch), most = min(batch, share - from);
+#pragma unroll 1
+    for (int e = 0; e < most; e += flight) {
       index_t column[flight];
-      T value[flight], part[flight][count];
+      T value[flight];
+      int4 part[flight];
       memcpy(column, &mine.column[at + e], sizeof(column));
 #pragma unroll
       for (int f = 0; f < flight; ++f) {
-        int4 raw{};
-        if (e + f < here) raw = __ldg(reinterpret_cast<const int4*>(x + column[f] * rows_of_x.row_stride));
-        memcpy(part[f], &raw, 16);
+        part[f] = __ldg(reinterpret_cast<const int4*>(x + std::int64_t{column[f]} * row_bytes));
       }
       memcpy(value, &mine.value[at + e], sizeof(value));
+      const unsigned next = bits >> e;
 #pragma unroll
-      for (int f = 0; f < flight; ++f) {
+      for (int f = 0; f < flight; f += 4) {
+        if ((next >> f & 15) == 0) {
 #pragma unroll
-        for (int i = 0; i < count; ++i) sum[i] = multiply_add(value[f], part[f][i], sum[i]);
-        finish_rows(from + e + f + 1);
+          for (int i = f; i < f + 4; ++i) sum.add_product(value[i], part[i]);
+        } else {
+#pragma unroll
+          for (int i = f; i < f + 4; ++i) {
+            sum.add_product(value[i], part[i]);
+            if ((next >> i & 1) != 0) finish(!closed && from + e + i + 1 == length);
+          }
+        }
       }
     }
   }
-  if (last.entry > a.rowptr[last.row]) finish(last.row, false);
+
+  lane_sums<T> carry;
+  if (!closed) memcpy(carry.of, &kept[1][threadIdx.x], 16);
+  if constexpr (groups > 1) {
+    __syncwarp();
+    lane_sums<T> before_mine;
+#pragma unroll
+    for (int g = 1; g < groups; ++g) {
+      const lane_sums<T> earlier = carry.of_lanes_before(Across);
+      if (group != g) continue;
+      before_mine = earlier;
+      if (row == first_row) carry.add_before(earlier);
+    }
+    if (open && row != first_row) {
+      lane_sums<T> head;
+      memcpy(head.of, &kept[0][threadIdx.x], 16);
+      head.add_before(before_mine);
+      put(first_row, head);
+    }
+  }
+  if (group == groups - 1 && live && !ends.ends_at(end - 1)) {
+    T* const to = parts.at(begins_cut && row == first.row ? pieces.behind(w) : pieces.before(w + 1)) + column0;
+    int4 raw;
+    memcpy(&raw, carry.of, 16);
+    *reinterpret_cast<int4*>(to) = raw;
+  }
 }
 
 }  // namespace tulle::cuda

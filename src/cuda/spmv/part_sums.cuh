@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/device/arithmetic.cuh"
+#include "cuda/device/grid.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/many_vectors.cuh"
 #include "cuda/spmv/row_pieces.cuh"
@@ -26,54 +27,39 @@ __device__ __forceinline__ T add_parts_of(const cut_row& cut, const part_sums<T>
   return sum;
 }
 
-/// A block adds the parts of one cut row for `width` columns, a power of two: thread = (part) * width + (column).
-/// For few rows, which may have many parts. blockIdx.x: which row; blockIdx.y: which columns.
-template <class T>
-__global__ void __launch_bounds__(256)
-    cut_row_kernel(const cut_row* cuts, part_sums<T> parts, int width, scale_and_store_many<T> store) {
-  __shared__ T shared[256];
-  const cut_row cut = cuts[blockIdx.x];
-  const int lane = static_cast<int>(threadIdx.x) % width, begin = static_cast<int>(threadIdx.x) / width;
-  const int step = 256 / width;
-  const index_t column = static_cast<index_t>(blockIdx.y) * width + lane;
-  const bool live = column < parts.columns;
-  T sum = live ? add_parts_of(cut, parts, column, begin, step) : T{0};
-  shared[threadIdx.x] = sum;
-  __syncthreads();
-  if (begin != 0 || !live) return;
-  for (int j = 1; j < step; ++j) sum = add(sum, shared[j * width + lane]);
-  store(cut.row, column, sum);
-}
-
-/// Many rows: a warp each, lane = (part) * width + (column), and all warps of a block together those with many parts.
+/// A warp of `cut_sum::warps` adds up to so many parts alone.
 struct cut_sum {
-  static constexpr int warps = 8;        // of a block, rows of cut_row
+  static constexpr int warps = 8;        // of a block
   static constexpr int most_alone = 64;  // parts
 };
 
-/// The parts of `rows` cut rows. blockIdx.y: which `width` columns, a power of two up to a warp.
+/// The parts of `rows` cut rows, `of_block` rows a block: 1, for few rows, which may have many parts, or one for each
+/// of its warps. lane = (part) * width + (column); all warps of a block together take a row that is alone in it, and
+/// one with many parts. blockIdx.y: which `width` columns, a power of two up to a warp.
 template <class T>
 __global__ void __launch_bounds__(32 * cut_sum::warps)
-    cut_rows_kernel(const cut_row* cuts, int rows, part_sums<T> parts, int width, scale_and_store_many<T> store) {
+    cut_rows_kernel(const cut_row* cuts, int rows, int of_block, part_sums<T> parts, int width,
+                    scale_and_store_many<T> store) {
   __shared__ T of_warp[cut_sum::warps][32];
+  await_previous_grid();
   const int warp = static_cast<int>(threadIdx.x) / 32, along = 32 / width, part = lane_id() / width;
   const index_t column = static_cast<index_t>(blockIdx.y) * width + lane_id() % width;
   const bool live = column < parts.columns;
-  const int first_row = static_cast<int>(blockIdx.x) * cut_sum::warps, here = min(cut_sum::warps, rows - first_row);
+  const int first_row = static_cast<int>(blockIdx.x) * of_block, here = min(of_block, rows - first_row);
   const auto add_lanes = [&](T sum) {
     for (int d = width; d < 32; d *= 2) sum = add(sum, __shfl_xor_sync(full_warp, sum, d));
     return sum;
   };
-  const auto is_long = [](const cut_row& cut) { return cut.parts > cut_sum::most_alone; };
+  const auto by_all = [&](const cut_row& cut) { return of_block == 1 || cut.parts > cut_sum::most_alone; };
   const cut_row mine = warp < here ? cuts[first_row + warp] : cut_row{};
-  if (!is_long(mine)) {
+  if (warp < here && !by_all(mine)) {
     const T sum = add_lanes(live ? add_parts_of(mine, parts, column, part, along) : T{0});
-    if (live && part == 0 && warp < here) store(mine.row, column, sum);
+    if (live && part == 0) store(mine.row, column, sum);
   }
-  if (__syncthreads_or(is_long(mine)) == 0) return;
+  if (__syncthreads_or(warp < here && by_all(mine)) == 0) return;
   for (int r = 0; r < here; ++r) {
     const cut_row cut = cuts[first_row + r];
-    if (!is_long(cut)) continue;
+    if (!by_all(cut)) continue;
     of_warp[warp][lane_id()] =
         add_lanes(live ? add_parts_of(cut, parts, column, warp * along + part, cut_sum::warps * along) : T{0});
     __syncthreads();

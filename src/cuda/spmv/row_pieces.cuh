@@ -67,6 +67,7 @@ class row_pieces {
   [[nodiscard]] row_pieces_view<O> view() const { return {begin_.data(), count_, shape_.per_slot, place_.data()}; }
   /// Rows that are cut, in any order.
   [[nodiscard]] const cut_row* cuts() const { return cut_.data(); }
+  [[nodiscard]] cut_row* cuts() { return cut_.data(); }
   [[nodiscard]] const cut_counts& counts() const { return counts_; }
   [[nodiscard]] std::size_t bytes() const { return begin_.bytes() + place_.bytes() + cut_.bytes(); }
   [[nodiscard]] const piece_shape& shape() const { return shape_; }
