@@ -144,7 +144,7 @@ class stand {
     }
   }
 
-  /// Median; of one run where that was far from the fastest.
+  /// Median; the faster of two runs where both were far from the fastest.
   template <class F>
   double time(std::string_view name, const vectors& v, const F& once) {
     fill_bytes(ctx_, y_.data(), y_.space(), 0xff, std::size_t(v.x.count) * static_cast<std::size_t>(a_.rows) * sizeof(T));
@@ -152,8 +152,10 @@ class stand {
     const placed<const T> x{v.placed_x.data, v.placed_x.rows, v.placed_x.columns, v.placed_x.row_stride,
                             v.placed_x.vector_stride};
     if (!(error_over_bound<T>(a_, x, v.placed_y, stream()) <= 1)) wrong_.push_back(std::string(name));
+    const auto is_hopeless = [&](double us) { return us > hopeless * best_ + 20; };
     std::vector<double> times = cold(once, 1);
-    if (times.front() > hopeless * best_ + 20) return rounded(times.front());
+    if (is_hopeless(times.front())) times.front() = std::min(times.front(), cold(once, 1).front());
+    if (is_hopeless(times.front())) return rounded(times.front());
     times = cold(once, samples);
     if (median(times) < close * best_) {
       const std::vector<double> more = cold(once, samples);

@@ -21,6 +21,7 @@ HEADER = ROOT / "src/plan/spmm_tuning_cuda.hpp"
 TASKS = ["8r", "32r", "128r", "32c"]
 MARGIN = 1.05  # spmm_choice_cuda.cpp
 LEAST_SAMPLES = 20
+LEAST_GAIN = 1.002  # of a kernel that is ever chosen: what the others would take in the mean, were it not there
 NOT_JUDGED = {"default"}
 
 
@@ -45,11 +46,19 @@ def considered(case, kernel):
     return kernel in case["ours"]
 
 
+def gain(cases, kernel):
+    def fastest(case, without=None):
+        return min((us for k, us in case["ours"].items() if k != without and considered(case, k)), default=float("inf"))
+
+    return tune_costs.geometric_mean([fastest(c, kernel) / fastest(c) for c in cases])
+
+
 def fit_all(cases):
     out = {}
     for kernel in cases[0]["terms"]:
         samples = [(c["terms"][kernel], c["ours"][kernel], c["fastest"]) for c in cases if considered(c, kernel)]
-        out[kernel] = tune_cuda.fit(samples, 0) if len(samples) >= LEAST_SAMPLES else [1e9] + [0.0] * (len(cases[0]["terms"][kernel]) - 1)
+        taken = len(samples) >= LEAST_SAMPLES and gain(cases, kernel) >= LEAST_GAIN
+        out[kernel] = tune_cuda.fit(samples, 0) if taken else [1e9] + [0.0] * (len(cases[0]["terms"][kernel]) - 1)
     return out
 
 

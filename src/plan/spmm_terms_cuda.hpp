@@ -11,6 +11,8 @@
 #include <tulle/core/context.hpp>
 #include <tulle/formats/stats.hpp>
 
+#include "kernels/piece_shape.hpp"
+
 namespace tulle {
 
 /// csr.stream stands for all kernels of CSR, which share its pass, but csr.pieces.
@@ -45,6 +47,7 @@ class spmm_terms_of {
         value_(static_cast<double>(value_bytes)),
         lines_(columns * value_ / line_bytes),
         l2_(0.55 * static_cast<double>(device.l2_bytes)),
+        multiprocessors_(device.multiprocessors),
         resident_(2048.0 * device.multiprocessors) {}
 
   [[nodiscard]] terms of(std::string_view kernel) const {
@@ -70,7 +73,7 @@ class spmm_terms_of {
     t[terms::longest] = s_.max / 1000.0 * lines_;
     t[terms::ragged] = n * padding * std::max(1.0, lines_);
     t[terms::few_rows] = std::max(0.0, 1 - s_.rows / resident_) * s_.mean / 1000 * lines_;
-    t[terms::cuts] = s_.max > longest_whole() ? 1 : 0;
+    t[terms::cuts] = s_.max > longest_whole(kernel) ? 1 : 0;
     t[terms::few_entries] = std::max(0.0, 1 - n / 0.1);
     t[terms::ragged_rows] = rows * lines_ * padding;
     if (kernel == "bin_bsr.compact") t[terms::far_slab] = n / std::max(0.05, *std::ranges::max_element(s_.block_fill));
@@ -84,7 +87,11 @@ class spmm_terms_of {
     return kernel == "csr.pieces" ? 4 : lines_;
   }
   /// Entries from which a row is cut, about: the sums of its parts are added when all are there.
-  [[nodiscard]] double longest_whole() const {
+  [[nodiscard]] double longest_whole(std::string_view kernel) const {
+    if (kernel == "csr.pieces") {
+      const int groups = lines_ > 2 ? 1 : lines_ > 1 ? 2 : 4;  // of a warp
+      return static_cast<double>(shape_of_streams(s_, multiprocessors_, groups).longest_whole());
+    }
     const double of_a_lane = std::ceil(2 * static_cast<double>(s_.nnz) / resident_);
     return 64 * std::clamp(of_a_lane, 2.0, 32.0);
   }
@@ -98,7 +105,9 @@ class spmm_terms_of {
   }
 
   const csr_stats& s_;
-  double value_, lines_, l2_, resident_;
+  double value_, lines_, l2_;
+  int multiprocessors_;
+  double resident_;
 };
 
 }  // namespace tulle

@@ -10,7 +10,6 @@
 // that pays; else panels are 8 vectors, with lanes along rows. Chosen for several right-hand sides of plans that were
 // not told how many, and where it is predicted to be the fastest for 9 columns and more.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <tulle/core/buffer.hpp>
@@ -26,54 +25,6 @@ namespace tulle::cuda {
 namespace {
 
 constexpr int threads = 256;  // of a block
-
-constexpr std::int64_t per_processor = 128;  // groups of lanes, about as many as are there at once
-constexpr std::int64_t short_row = 128, longest_whole = 4096;
-
-struct piece_share {
-  std::int64_t total, row;  // work of all rows and of one, entries and row_work
-  double of_group;          // what each group of lanes would get
-};
-piece_share share_of(const context& ctx, std::int64_t rows, std::int64_t nnz) {
-  const std::int64_t total = nnz + row_work * rows, processors = std::max(ctx.info().multiprocessors, 1);
-  return {total, total / std::max<std::int64_t>(rows, 1),
-          static_cast<double>(total) / static_cast<double>(processors * per_processor)};
-}
-piece_shape pieces_of(std::int64_t work, std::int64_t whole) {
-  return {static_cast<int>(work), static_cast<int>(ceil_div(std::max(whole, work), work))};
-}
-
-/// Where each of `groups` groups of lanes takes its part of a piece as a stream. About 64 entries: in small matrices
-/// fewer, so that there are enough groups, in large ones more, so that fewer rows are cut, but not where rows are
-/// short and alike, as neighbours then read the same rows of X at the same time (27 points, f32, 128 columns: 4604 us
-/// with 64 entries, 5799 with 192). A row of usual length is not cut, nor one that ends a little later; a piece is no
-/// longer than the longest row that is not cut, as pieces that differ keep a warp's lanes waiting.
-piece_shape shape_of_streams(const context& ctx, const csr_stats& s, int groups) {
-  const piece_share share = share_of(ctx, s.rows, s.nnz);
-  constexpr double usual = 64, alike = 4;  // skew
-  const double by = share.of_group >= usual || groups == 1 ? 0.2 : 0.5;
-  double of_group = std::clamp(usual * std::pow(share.of_group / usual, by), 4.0, 192.0);
-  if (s.skew >= alike && groups == 1) of_group = std::min(2 * of_group, 192.0);
-  if (s.skew < alike && share.row <= short_row) of_group = std::min(of_group, usual);
-  const auto work = static_cast<std::int64_t>(of_group) * groups, fair = static_cast<std::int64_t>(share.of_group);
-  if (share.row > std::max(fair, short_row)) return pieces_of(work, std::clamp<std::int64_t>(fair, 64, longest_whole));
-  const std::int64_t usual_row = share.row + share.row / 2;
-  return pieces_of(std::max(work, s.max > 0 ? std::min<std::int64_t>(s.max + row_work, usual_row) : usual_row), 0);
-}
-
-/// Where lanes take rows side by side: work for all of them, and rows cut where one would end last alone. Where rows of
-/// usual length are no longer than a group's share none of them is cut, and a piece has at least one: half of the warps
-/// would have nothing to do.
-piece_shape shape_of_lanes(const context& ctx, const csr_stats& s) {
-  const piece_share share = share_of(ctx, s.rows, s.nnz);
-  constexpr std::int64_t least = 128, most = 512, least_whole = 64;
-  const auto fair = static_cast<std::int64_t>(share.of_group);
-  const std::int64_t work = std::clamp(fair, least, most);
-  if (share.row <= std::max(fair, short_row)) {
-    return pieces_of(std::max(work, share.row), std::max(least_whole, 2 * share.row));
-  }
-  return pieces_of(work, std::clamp(fair, least_whole, longest_whole));
-}
 
 /// More lanes along a row the longer rows are: few enough that several rows are waited for at once, and that short ones
 /// do not leave lanes without an entry. H200, f32: 8 columns by rows, R-MAT 16 (40 a row) 62 us with 1 lane along a row
@@ -102,12 +53,14 @@ class csr_pieces final : public csr_operator<T, O> {
     if (!told || in_lines) {
       const int groups = told ? 32 / across_for(o.columns, each) : 3;
       ends_.emplace(ctx, a.rowptr, a.rows, a.nnz);
-      row_pieces<O> pieces(ctx, ends_->rowptr(), ends_->rows(), a.nnz, s.max, shape_of_streams(ctx, s, groups));
+      row_pieces<O> pieces(ctx, ends_->rowptr(), ends_->rows(), a.nnz, s.max,
+                           shape_of_streams(s, ctx.info().multiprocessors, groups));
       ends_->renumber(ctx, pieces);
       by_lines_ = divided(std::move(pieces), o.columns);
     }
     if (!by_lines_ || !told || ends_->view().empties > 0) {
-      by_lanes_ = divided({ctx, a.rowptr, a.rows, a.nnz, s.max, shape_of_lanes(ctx, s)}, o.columns);
+      by_lanes_ =
+          divided({ctx, a.rowptr, a.rows, a.nnz, s.max, shape_of_lanes(s, ctx.info().multiprocessors)}, o.columns);
     }
     parts_ = buffer<T>(ctx, std::max(room_for(by_lines_), room_for(by_lanes_)));
     if (turns) turned_ = {ctx, a.rows, a.cols, o.columns};

@@ -10,6 +10,8 @@
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/types.hpp>
 
+#include "kernels/piece_shape.hpp"
+
 namespace tulle::cuda {
 
 /// Where a piece begins. The row is cut where `entry` is not its first.
@@ -30,16 +32,6 @@ struct cut_counts {
   std::int32_t rows = 0;
   std::int32_t parts = 0;  // of all of them
 };
-
-struct piece_shape {
-  int work = 256;    // of a piece, entries and row_work a row together
-  int per_slot = 1;  // pieces: rows of at most work * per_slot entries are never cut
-
-  [[nodiscard]] std::int64_t longest_whole() const { return std::int64_t{work} * per_slot; }
-};
-
-/// What a row costs beside its entries.
-inline constexpr int row_work = 2;
 
 template <class O>
 struct row_pieces_view {

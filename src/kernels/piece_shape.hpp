@@ -1,0 +1,76 @@
+// How csr.pieces divides rows into pieces for warps (src/cuda/spmv/csr_pieces.cu), which what it is predicted to take
+// needs to know too (src/plan/spmm_terms_cuda.hpp).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <tulle/formats/stats.hpp>
+
+namespace tulle {
+
+/// What a row costs beside its entries.
+inline constexpr int row_work = 2;
+
+struct piece_shape {
+  int work = 256;    // of a piece, entries and row_work a row together
+  int per_slot = 1;  // pieces: rows of at most work * per_slot entries are never cut
+
+  /// `whole`: entries of a row that is not to be cut, at least.
+  static piece_shape of(std::int64_t work, std::int64_t whole) {
+    return {static_cast<int>(work), static_cast<int>((std::max(whole, work) + work - 1) / work)};
+  }
+  [[nodiscard]] std::int64_t longest_whole() const { return std::int64_t{work} * per_slot; }
+};
+
+/// What the work of all rows comes to.
+struct piece_share {
+  static constexpr std::int64_t per_processor = 128;  // groups of lanes, about as many as are there at once
+  static constexpr std::int64_t short_row = 128, longest_whole = 4096;
+
+  std::int64_t row;  // a row of usual length
+  double of_group;   // what each group of lanes would get
+
+  piece_share(const csr_stats& s, int multiprocessors) {
+    const std::int64_t total = s.nnz + row_work * std::int64_t{s.rows};
+    row = total / std::max<std::int64_t>(s.rows, 1);
+    of_group = static_cast<double>(total) / static_cast<double>(std::max(multiprocessors, 1) * per_processor);
+  }
+  [[nodiscard]] std::int64_t fair() const { return static_cast<std::int64_t>(of_group); }
+  /// Rows of usual length need not be cut for every group to have something to do.
+  [[nodiscard]] bool keeps_rows() const { return row <= std::max(fair(), short_row); }
+};
+
+/// Where each of `groups` groups of lanes takes its part of a piece as a stream. About 64 entries: in small matrices
+/// fewer, so that there are enough groups, in large ones more, so that fewer rows are cut, but not where rows are
+/// short and alike, as neighbours then read the same rows of X at the same time (H200, 27 points, f32, 128 columns:
+/// 4604 us with 64 entries, 5799 with 192). A row of usual length is not cut, nor one that ends a little later; a piece
+/// is no longer than the longest row that is not cut, as pieces that differ keep a warp's lanes waiting.
+inline piece_shape shape_of_streams(const csr_stats& s, int multiprocessors, int groups) {
+  constexpr double usual = 64, least = 4, most = 192, alike = 4;  // alike: skew
+  const piece_share share(s, multiprocessors);
+  const double by = share.of_group >= usual || groups == 1 ? 0.2 : 0.5;
+  double of_group = std::clamp(usual * std::pow(share.of_group / usual, by), least, most);
+  if (s.skew >= alike && groups == 1) of_group = std::min(2 * of_group, most);
+  if (s.skew < alike && share.row <= piece_share::short_row) of_group = std::min(of_group, usual);
+  const std::int64_t work = static_cast<std::int64_t>(of_group) * groups;
+  if (!share.keeps_rows()) {
+    return piece_shape::of(work, std::clamp<std::int64_t>(share.fair(), 64, piece_share::longest_whole));
+  }
+  const std::int64_t usual_row = share.row + share.row / 2;
+  return {
+      static_cast<int>(std::max(work, s.max > 0 ? std::min<std::int64_t>(s.max + row_work, usual_row) : usual_row))};
+}
+
+/// Where lanes take rows side by side: work for all of them, and rows cut where one would end last alone. Where rows of
+/// usual length are no longer than a group's share none of them is cut, and a piece has at least one: half of the warps
+/// would have nothing to do.
+inline piece_shape shape_of_lanes(const csr_stats& s, int multiprocessors) {
+  constexpr std::int64_t least = 128, most = 512, least_whole = 64;
+  const piece_share share(s, multiprocessors);
+  const std::int64_t work = std::clamp(share.fair(), least, most);
+  if (share.keeps_rows()) return piece_shape::of(std::max(work, share.row), std::max(least_whole, 2 * share.row));
+  return piece_shape::of(work, std::clamp(share.fair(), least_whole, piece_share::longest_whole));
+}
+
+}  // namespace tulle
