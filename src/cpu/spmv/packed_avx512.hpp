@@ -1,5 +1,7 @@
 // The sums of one slice of packed_format.hpp with AVX-512: values and 32-bit offsets are expanded to their lanes, and x is
-// loaded where a position lies on a diagonal, gathered elsewhere, under the mask of the lanes that have an entry.
+// loaded where a position lies on a diagonal, gathered elsewhere, under the mask of the lanes that have an entry. Where
+// gathers are slow (processor_class::loads) numbers of x are loaded one by one in positions that all lanes have: the
+// same numbers, and the same bits.
 #pragma once
 
 #include "cpu/spmv/packed_slice.hpp"
@@ -7,6 +9,20 @@
 
 #if TULLE_X86
 namespace tulle::cpu {
+
+/// Where lanes find their numbers of x: lane l at base + l + its offset.
+template <class Offset, scalar V>
+struct lane_reader {
+  const V* x;
+  std::uint32_t base;
+  const unsigned char* offsets;
+
+  [[gnu::always_inline, TULLE_AVX512]] const V* at(int l) const {
+    Offset offset;
+    std::memcpy(&offset, offsets + l * static_cast<int>(sizeof(Offset)), sizeof(Offset));
+    return x + static_cast<std::int32_t>(base + static_cast<std::uint32_t>(l) + offset);
+  }
+};
 
 /// The operations of one vector of `lanes` rows; an `index` holds one column a lane.
 template <scalar T>
@@ -27,6 +43,16 @@ struct lanes_avx512<double> {
     return _mm512_mask_i32gather_pd(_mm512_setzero_pd(), m, i, x, 8);
   }
   [[gnu::always_inline, TULLE_AVX512]] static vector gather(index i, const double* x) { return _mm512_i32gather_pd(i, x, 8); }
+  /// The same number by number.
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX512]] static vector load_each(lane_reader<Offset, double> of) {
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(four(of, 0)), four(of, 4), 1);
+  }
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX512]] static __m256d four(lane_reader<Offset, double> of, int l) {
+    const __m128d low = _mm_loadh_pd(_mm_load_sd(of.at(l)), of.at(l + 1));
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), _mm_loadh_pd(_mm_load_sd(of.at(l + 2)), of.at(l + 3)), 1);
+  }
   [[gnu::always_inline, TULLE_AVX512]] static void stream(double* p, vector v) { _mm512_stream_pd(p, v); }
   [[gnu::always_inline, TULLE_AVX512]] static vector scale(double a, vector v) { return _mm512_mul_pd(_mm512_set1_pd(a), v); }
   [[gnu::always_inline, TULLE_AVX512]] static index all(std::uint32_t i) { return _mm256_set1_epi32(static_cast<int>(i)); }
@@ -64,6 +90,22 @@ struct lanes_avx512<float> {
     return _mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, i, x, 4);
   }
   [[gnu::always_inline, TULLE_AVX512]] static vector gather(index i, const float* x) { return _mm512_i32gather_ps(i, x, 4); }
+  /// The same number by number.
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX512]] static vector load_each(lane_reader<Offset, float> of) {
+    return _mm512_insertf32x8(_mm512_castps256_ps512(eight(of, 0)), eight(of, 8), 1);
+  }
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX512]] static __m256 eight(lane_reader<Offset, float> of, int l) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(four(of, l)), four(of, l + 4), 1);
+  }
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX512]] static __m128 four(lane_reader<Offset, float> of, int l) {
+    __m128 v = _mm_load_ss(of.at(l));
+    v = _mm_insert_ps(v, _mm_load_ss(of.at(l + 1)), 0x10);
+    v = _mm_insert_ps(v, _mm_load_ss(of.at(l + 2)), 0x20);
+    return _mm_insert_ps(v, _mm_load_ss(of.at(l + 3)), 0x30);
+  }
   [[gnu::always_inline, TULLE_AVX512]] static void stream(float* p, vector v) { _mm512_stream_ps(p, v); }
   [[gnu::always_inline, TULLE_AVX512]] static vector scale(float a, vector v) { return _mm512_mul_ps(_mm512_set1_ps(a), v); }
   [[gnu::always_inline, TULLE_AVX512]] static index all(std::uint32_t i) { return _mm512_set1_epi32(static_cast<int>(i)); }
@@ -101,6 +143,7 @@ struct slice_sums_avx512 {
   };
 
   Slots slots;
+  bool by_loads;  // x number by number: where gathers are slower
   typename simd::vector sum[vectors];
 
   [[gnu::always_inline, TULLE_AVX512]] static typename simd::mask part(std::uint32_t mask, int v) {
@@ -169,8 +212,26 @@ struct slice_sums_avx512 {
     }
   }
 
+  /// add_full with x loaded number by number.
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX512]] void add_full_by_loads(cursor& c, std::uint32_t count, const V* x) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      prefetch<sizeof(Offset)>(c);
+      const std::uint32_t base = *c.words++;
+      const auto* bytes = reinterpret_cast<const unsigned char*>(c.words);
+      for (int v = 0; v < vectors; ++v) {
+        const auto lane = static_cast<std::uint32_t>(v * simd::lanes);
+        const auto from_x = simd::load_each(lane_reader<Offset, V>{x, base + lane, bytes + lane * sizeof(Offset)});
+        sum[v] = simd::madd(slots.load(c.values + v * simd::lanes), from_x, sum[v]);
+      }
+      c.values += packed_lanes;
+      c.words += packed_lanes * sizeof(Offset) / 4;
+    }
+  }
+
   template <class Offset>
   [[gnu::always_inline, TULLE_AVX512]] void add_full(cursor& c, std::uint32_t count, const V* x) {
+    if (by_loads) return add_full_by_loads<Offset>(c, count, x);
     for (std::uint32_t i = 0; i < count; ++i) {
       prefetch<sizeof(Offset)>(c);
       const auto base = simd::all(*c.words++);

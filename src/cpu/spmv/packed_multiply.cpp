@@ -96,7 +96,7 @@ template <slot_kind Kind, scalar V, class Finish>
 [[TULLE_AVX512, gnu::noinline]] void multiply_avx512(const packed_part& part, const packed_values<V>& values,
                                                      long_rows<V> apart, const V* x, Finish& out) {
   using slots = slots_avx512<V, Kind>;
-  slice_sums_avx512<slots> sums{slots(values), {}};
+  slice_sums_avx512<slots> sums{slots(values), values.x_by_loads, {}};
   typename slice_sums_avx512<slots>::cursor at{part.words,
                                                reinterpret_cast<const typename slots::raw*>(values.of(part))};
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
@@ -110,16 +110,17 @@ template <slot_kind Kind, scalar V, class Finish>
 struct sliced_cursor {
   const std::uint32_t* words;
   const std::byte* values;
+  bool x_by_loads;
 };
 
 /// The sums of a slice, which begins there; its row numbers, or null.
 template <class Slots>
 [[TULLE_AVX512, gnu::noinline]] const std::uint32_t* add_slice(const Slots& slots, sliced_cursor& at, const double* x,
                                                                __m512d* to) {
-  slice_sums_avx512<Slots> sums{slots, {}};
+  slice_sums_avx512<Slots> sums{slots, at.x_by_loads, {}};
   typename slice_sums_avx512<Slots>::cursor c{at.words, reinterpret_cast<const typename Slots::raw*>(at.values)};
   const std::uint32_t* rows = sums.add_slice(c, x);
-  at = {c.words, reinterpret_cast<const std::byte*>(c.values)};
+  at.words = c.words, at.values = reinterpret_cast<const std::byte*>(c.values);
   for (int v = 0; v < sum_vectors<double>; ++v) to[v] = sums.sum[v];
   return rows;
 }
@@ -129,7 +130,7 @@ template <class Finish>
 [[TULLE_AVX512, gnu::noinline]] void multiply_sliced(const packed_part& part, const packed_values<double>& values,
                                                      long_rows<double> apart, const double* x, Finish& out) {
   using enum slot_kind;
-  sliced_cursor at{part.words, values.of(part)};
+  sliced_cursor at{part.words, values.of(part), values.x_by_loads};
   const slots_avx512<double, whole> whole_slots(values);
   const slots_avx512<double, f32> f32_slots(values);
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
