@@ -31,9 +31,9 @@ using clock = std::chrono::steady_clock;
 
 double rounded(double us) { return std::round(us * 100) / 100; }
 
-/// Kernels with a pass of their own for several right-hand sides; all others of CSR share that of csr.stream.
+/// Kernels with a pass of their own for several right-hand sides; all others of CSR share that of csr.warp.
 bool is_candidate(const spmv_kernel& k) {
-  constexpr std::string_view alike[] = {"csr.thread", "csr.warp", "csr.merge", "csr5", "csr5.blocked", "bin_bsr"};
+  constexpr std::string_view alike[] = {"csr.thread", "csr.stream", "csr.merge", "csr5", "csr5.blocked", "bin_bsr"};
   return k.role == kernel_role::production && k.has.many && k.name.find('/') == std::string_view::npos &&
          std::ranges::find(alike, k.name) == std::end(alike);
 }

@@ -39,7 +39,7 @@ def considered(case, kernel):
     """As spmm_choice_cuda.cpp, and measured."""
     if kernel == "bin_bsr.compact" and (case["task"] in ("32r", "128r") or case["fill"] < 0.4 or case["skew"] >= 16 or case["block_rows"] < 4096):
         return False
-    if kernel == "csr.stream" and (case["task"].endswith("c") or case["longest"] > 1000 or case["skew"] >= 16):  # a block walks a row
+    if kernel == "csr.warp" and (case["longest"] > 1000 or case["skew"] >= 16):  # a block walks a row
         return False
     if kernel == "csr.pieces" and case["task"] == "8r":
         return False

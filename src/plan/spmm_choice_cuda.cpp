@@ -46,7 +46,7 @@ constexpr double most_skew = 16;  // the longest row over the mean
 /// As the fit considers it (tools/tune_cuda_many.py).
 bool is_considered(std::string_view kernel, const csr_stats& s, const many_task& task) {
   constexpr index_t longest_walked = 1000;  // by one block
-  if (kernel == "csr.stream") return task.by_row && s.max <= longest_walked && s.skew < most_skew;
+  if (kernel == "csr.warp") return s.max <= longest_walked && s.skew < most_skew;
   if (kernel == "csr.pieces") return task.columns > few_columns;
   if (kernel != "bin_bsr.compact") return true;
   const index_t b = best_bsr_block(s, task.value);

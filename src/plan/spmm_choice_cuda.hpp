@@ -33,7 +33,7 @@ std::string_view choose_many_cuda(const csr_stats& s, const many_task& task, con
 /// Whether a kernel has the same pass for several right-hand sides as the one wanted.
 inline bool is_alike_for_many(std::string_view kernel, std::string_view wanted) {
   const bool of_csr = kernel.starts_with("csr") && kernel != "csr.pieces";
-  return kernel == wanted || (of_csr && wanted == "csr.stream");
+  return kernel == wanted || (of_csr && wanted == "csr.warp");
 }
 
 }  // namespace tulle

@@ -15,8 +15,8 @@
 
 namespace tulle {
 
-/// csr.stream stands for all kernels of CSR, which share its pass, but csr.pieces.
-inline constexpr std::array<std::string_view, 4> many_candidates = {"packed", "csr.pieces", "csr.stream",
+/// csr.warp stands for all kernels of CSR, which share its pass, but csr.pieces.
+inline constexpr std::array<std::string_view, 4> many_candidates = {"packed", "csr.pieces", "csr.warp",
                                                                     "bin_bsr.compact"};
 
 /// Lines of X: `tile`, `window`, `slab` those that are different among entries that lie together (spmv_terms_cuda.hpp),

@@ -103,18 +103,32 @@ TEST_P(spmv_columns, are_right_where_rows_are_short_or_empty) {
   }
   check_all<float>(plain_csr<>{100, 7, std::vector<std::int64_t>(101)}, kernel);
 }
+/// Rows that lanes take whole, among them some that a block takes.
+TEST_P(spmv_columns, are_right_where_rows_are_whole) {
+  if (ctx().backend() != backend_kind::cuda) GTEST_SKIP() << "kernels of CUDA";
+  for (const std::string kernel : {"csr.warp", "csr.pieces"}) {
+    check_all<double>(short_rows(2000, 8), kernel);
+    check_all<float>(short_rows(2000, 8), kernel);
+  }
+  check_all<double>(uneven(700, 900, true), "csr.warp");
+  check_all<float>(uneven(90, 30'000, true), "csr.warp");
+}
 /// Few enough for compute-sanitizer.
 TEST_P(spmv_columns, of_long_rows) {
   const plain_csr<> m = uneven(40, 500, true);
   const csr<double> a = m.on(ctx());
-  for (const auto order : {row_major, column_major}) {
-    for (const index_t count : {3, 8, 40, 64}) {
-      for (const bool told : {true, false}) {
-        spmv_options options;
-        if (ctx().backend() == backend_kind::cuda) options.kernel = "csr.pieces";
-        options.columns = told ? count : 0;
-        options.columns_order = order;
-        check<double>(ctx(), any_spmv_plan(ctx(), a, options), m, {m.cols, count, order, 0}, {m.rows, count, order, 0});
+  const bool cuda = ctx().backend() == backend_kind::cuda;
+  for (const char* kernel : cuda ? std::vector{"csr.pieces", "csr.warp"} : std::vector{""}) {
+    for (const auto order : {row_major, column_major}) {
+      for (const index_t count : {3, 8, 40, 64}) {
+        for (const bool told : {true, false}) {
+          spmv_options options;
+          options.kernel = kernel;
+          options.columns = told ? count : 0;
+          options.columns_order = order;
+          check<double>(ctx(), any_spmv_plan(ctx(), a, options), m, {m.cols, count, order, 0},
+                        {m.rows, count, order, 0});
+        }
       }
     }
   }
@@ -155,8 +169,8 @@ TEST_P(spmv_columns, do_not_take_rows_of_x_that_no_entry_has) {
   for (index_t& column : m.colind) column = std::max<index_t>(column, 1);
   const csr<double> a = m.on(ctx());
   for (const index_t told : {0, 32, 128}) {
-    for (const std::string_view kernel : {"", "csr.pieces", "packed"}) {
-      if (kernel == "csr.pieces" && ctx().backend() != backend_kind::cuda) continue;
+    for (const std::string_view kernel : {"", "csr.pieces", "csr.warp", "packed"}) {
+      if (kernel.starts_with("csr") && ctx().backend() != backend_kind::cuda) continue;
       spmv_options options;
       options.columns = told;
       options.kernel = kernel;

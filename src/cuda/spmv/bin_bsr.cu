@@ -7,6 +7,7 @@
 // in bins.
 #include "cuda/spmv/block_operator.cuh"
 #include "cuda/spmv/block_vectors.cuh"
+#include "cuda/spmv/many_vectors.cuh"
 #include "cuda/spmv/supports.hpp"
 #include "kernels/block_input.hpp"
 

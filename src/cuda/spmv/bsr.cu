@@ -5,6 +5,7 @@
 // of 8 and, where all stays in L2, of others (docs/notes/0012-fused-passes.md), and with effort `none` for a BSR.
 #include "cuda/spmv/block_operator.cuh"
 #include "cuda/spmv/bsr_walk.cuh"
+#include "cuda/spmv/many_vectors.cuh"
 #include "cuda/spmv/supports.hpp"
 #include "kernels/bsr_block.hpp"
 

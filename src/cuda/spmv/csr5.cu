@@ -335,7 +335,7 @@ spmv_kernel csr5_entry() {
       .summary = "CSR5 with tiles of whole rows: equal work, and no read but x waits for another",
       .backend = backend_kind::cuda,
       .types = type_set::floating,
-      .has = {.many = true, .dots = true, .jacobi = true},
+      .has = {.many = true, .dots = true, .jacobi = true, .finish = true},
       .listens_to = {.block_size = true},
       .make = make,
   };

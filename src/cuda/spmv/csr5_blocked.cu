@@ -114,7 +114,7 @@ spmv_kernel csr5_blocked_entry() {
       .summary = "csr5 by blocks of columns whose part of x stays in L2",
       .backend = backend_kind::cuda,
       .types = type_set::floating,
-      .has = {.many = true, .dots = true, .jacobi = true},
+      .has = {.many = true, .dots = true, .jacobi = true, .finish = true},
       .listens_to = {.block_size = true},
       .make = make_operator<csr5_blocked_operator, type_set::floating>,
   };

@@ -1,137 +1,143 @@
-// Several right-hand sides at once from CSR: row splitting as in Yang, Buluc and Owens (Euro-Par 2018, "Design
-// principles for sparse matrix multiplication on the GPU"), for both orders of X. A group of lanes takes a row.
-// Row-major X: neighbouring lanes take neighbouring vectors, so that a nonzero reads a contiguous piece of X; remaining
-// lanes take other nonzeros of the row. Column-major X: every lane takes nonzeros of its own and up to 8 vectors, as
-// neighbouring nonzeros tend to read neighbouring elements. The sums of the lanes are added by shuffles in a fixed
-// order. Rows of more than `long_row` entries come last, walked by the whole block. Bytes per nonzero and pass:
-// sizeof(T) + 4; plus one value per vector and row and per vector and column. A pass takes 32 to 128 vectors
-// (row-major) or 8 (column-major). Taken by kernels that read the CSR in place where they were named, and at effort none;
-// else csr.pieces and packed are. One block walks the longest row.
+// Several right-hand sides at once from a CSR read in place, rows whole: row splitting as in Yang, Buluc and Owens
+// (Euro-Par 2018, "Design principles for sparse matrix multiplication on the GPU"), for both orders of X. `across`
+// lanes side by side have neighbouring columns of Y, 16 bytes each where X is by rows and aligned, `along` lanes take
+// every along-th entry of the row; what they sum is added by shuffles. Column-major X: each lane has 8 columns and
+// entries of its own, as neighbouring entries tend to read neighbouring elements. Rows that would take a lane more than
+// 64 entries come last, by the whole block. There is nothing between a row and its entries, neither a piece nor a part
+// of a sum: what a small product takes is the time of reads that wait for one another. Bytes per nonzero: sizeof(T) + 4
+// for each panel of up to 128 bytes of a row of Y, and a row of X out of L2 or L1. Chosen, as csr.warp, where matrices
+// are small or columns few and rows alike; also taken by the kernels that read the CSR in place where they were named,
+// and at effort none. One block walks the longest row.
 #include "core/instantiate.hpp"
-#include "cuda/device/warp.cuh"
+#include "cuda/device/grid.cuh"
+#include "cuda/runtime/launch.cuh"
 #include "cuda/spmv/csr_many.cuh"
-#include "cuda/spmv/csr_operator.cuh"
+#include "cuda/spmv/many_walk.cuh"
 
 namespace tulle::cuda {
 namespace {
 
-constexpr int block = 256;           // threads
-constexpr int long_row = 2048;       // entries
-constexpr int entries_per_lane = 4;  // about
+constexpr int block = 256;  // threads
 
-/// How the lanes of a group are used: lane = (nonzero) * across + (vector).
-struct group_shape {
-  int across;  // lanes over vectors
-  int lanes;   // of a group: across * (lanes over nonzeros); both powers of two
+/// lane = ((row) * along + (entry)) * across + (column), both powers of two.
+struct row_lanes {
+  int across;
+  int along;
+  [[nodiscard]] __host__ __device__ int of_row() const { return across * along; }
 };
 
-/// Adds to one lane's sums every `step`-th entry of a row.
-template <int Vectors, class T, class O>
-__device__ __forceinline__ void sum_entries(const csr_view<T, O>& a, O first, O end, int step, const T* __restrict__ x,
-                                            std::int64_t row_stride, const std::int64_t (&at)[Vectors],
-                                            T (&sum)[Vectors]) {
-#pragma unroll 4
-  for (O k = first; k < end; k += step) {
-    const T value = __ldg(a.values + k);
-    const T* const row = x + __ldg(a.colind + k) * row_stride;
-#pragma unroll
-    for (int i = 0; i < Vectors; ++i) sum[i] = multiply_add(value, __ldg(row + at[i]), sum[i]);
+/// What the lanes of a block have summed of one row, added up.
+template <class Rows, class T>
+__device__ __forceinline__ void add_warps(T (&sum)[Rows::count], T (&of_warp)[block / 32][32], int across) {
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  add_lanes(sum, across, 32);
+  if (lane_id() < across) {
+    for (int i = 0; i < Rows::count; ++i) of_warp[warp][i * across + lane_id()] = sum[i];
   }
-}
-
-template <int Vectors, class T, class O>
-__global__ void __launch_bounds__(block) csr_many_kernel(csr_view<T, O> a, index_t count, group_shape shape, T alpha,
-                                                         typed_vectors<const T> x, T beta, typed_vectors<T> y) {
-  __shared__ T shared[block / 32][32];
-  __shared__ index_t long_rows[block];
-  const int group = static_cast<int>(threadIdx.x) / shape.lanes;
-  const int groups = block / shape.lanes;
-  const int lane = static_cast<int>(threadIdx.x) % shape.lanes;
-  const int along = lane / shape.across;
-  const int step = shape.lanes / shape.across;
-  const std::int64_t row0 = std::int64_t{blockIdx.x} * groups;
-  const std::int64_t row = row0 + group;
-  const index_t tile = shape.across * Vectors;
-  const O begin = row < a.rows ? a.rowptr[row] : O{0};
-  const O end = row < a.rows ? a.rowptr[row + 1] : O{0};
-  const bool is_long = end - begin > long_row;
-  if (lane == 0) long_rows[group] = is_long ? 1 : 0;
   __syncthreads();
-
-  for (index_t vector0 = lane % shape.across; vector0 < count + lane % shape.across; vector0 += tile) {
-    std::int64_t at[Vectors];  // lanes past the last vector read the first one and store nothing
-#pragma unroll
-    for (int i = 0; i < Vectors; ++i) {
-      const index_t vector = vector0 + i * shape.across;
-      at[i] = (vector < count ? vector : 0) * x.vector_stride;
+  if (warp == 0 && lane_id() < across) {
+    for (int i = 0; i < Rows::count; ++i) {
+      for (int w = 1; w < block / 32; ++w) sum[i] = add(sum[i], of_warp[w][i * across + lane_id()]);
     }
-    const auto store = [&](std::int64_t r, int i, T sum) {
-      const index_t vector = vector0 + i * shape.across;
-      if (vector >= count) return;
-      T* const to = y.at(r, vector);
-      const T scaled = multiply_add(alpha, sum, T{0});
-      *to = beta == T{0} ? scaled : multiply_add(beta, *to, scaled);
-    };
+  }
+  __syncthreads();
+}
 
-    T sum[Vectors] = {};
-    if (!is_long) sum_entries(a, static_cast<O>(begin + along), end, step, x.data, x.row_stride, at, sum);
-#pragma unroll
-    for (int i = 0; i < Vectors; ++i) {
-      for (int d = shape.across; d < shape.lanes; d *= 2) sum[i] = add(sum[i], __shfl_xor_sync(full_warp, sum[i], d));
-      if (along == 0 && row < a.rows && !is_long) store(row, i, sum[i]);
-    }
+/// Blocks of a multiprocessor: left to itself the compiler saves registers and reads one row of X after another.
+template <class Rows, class T>
+constexpr int resident = Rows::count < 8 ? 4 : sizeof(T) == 8 ? 2 : 3;
 
-    for (int g = 0; g < groups; ++g) {  // the same for all threads of the block
-      if (long_rows[g] == 0) continue;
-      const std::int64_t r = row0 + g;
-      const int first = static_cast<int>(threadIdx.x) / shape.across;
-      T part[Vectors] = {};
-      sum_entries(a, static_cast<O>(a.rowptr[r] + first), a.rowptr[r + 1], block / shape.across, x.data, x.row_stride,
-                  at, part);
-#pragma unroll
-      for (int i = 0; i < Vectors; ++i) {
-        for (int d = shape.across; d < 32; d *= 2) part[i] = add(part[i], __shfl_xor_sync(full_warp, part[i], d));
-        __syncthreads();  // the previous sums have been read
-        shared[threadIdx.x / 32][threadIdx.x % 32] = part[i];
-        __syncthreads();
-        if (static_cast<int>(threadIdx.x) < shape.across) {
-          T total{0};
-          for (int w = 0; w < block / 32; ++w) total = add(total, shared[w][threadIdx.x]);
-          store(r, i, total);
-        }
-      }
+/// blockIdx.y: panel of across * Rows::count columns, at most 32.
+template <int Flight, class Rows, class T, class O>
+__global__ void __launch_bounds__(block, resident<Rows, T>)
+    csr_many_kernel(csr_view<T, O> a, Rows rows_of_x, row_lanes by, scale_and_store_many<T> store) {
+  constexpr int count = Rows::count, most_of_lane = 64;  // entries
+  __shared__ T of_warp[block / 32][32];
+  __shared__ unsigned long_rows[block / 32];  // lanes that begin one
+  const int across = by.across, of_row = by.of_row(), lane = lane_id() % across, first = lane_id() / across % by.along;
+  const std::int64_t row = grid_thread() / of_row;
+  const index_t column0 = static_cast<index_t>(blockIdx.y) * (across * count);
+  const auto read = rows_of_x.from(column0).of(lane, across);
+  const bool there = row < a.rows;
+  const O begin = there ? a.rowptr[row] : O{0}, end = there ? a.rowptr[row + 1] : O{0};
+  const bool is_long = end - begin > most_of_lane * by.along;
+  const auto keep = [&](index_t r, const T(&sum)[count]) {
+    store_columns<Rows>(store, r, column0, rows_of_x.columns, lane, across, sum);
+  };
+  T sum[count] = {};
+  add_entries<Flight, Rows>(entries(a, begin, is_long ? begin : end, first), by.along, read, sum);
+  __syncwarp();
+  add_lanes(sum, across, of_row);
+  if (there && !is_long && first == 0) keep(static_cast<index_t>(row), sum);
+
+  if (__syncthreads_or(is_long) == 0) return;
+  const unsigned mine = __ballot_sync(full_warp, is_long && lane_id() % of_row == 0);
+  if (lane_id() == 0) long_rows[threadIdx.x / 32] = mine;
+  __syncthreads();
+  for (int w = 0; w < block / 32; ++w) {
+    for (unsigned left = long_rows[w]; left != 0; left &= left - 1) {
+      const int leader = w * 32 + __ffs(static_cast<int>(left)) - 1;
+      const auto r = static_cast<index_t>((std::int64_t{blockIdx.x} * block + leader) / of_row);
+      T share[count] = {};
+      add_entries<Flight, Rows>(entries(a, a.rowptr[r], a.rowptr[r + 1], static_cast<int>(threadIdx.x) / across),
+                                block / across, read, share);
+      __syncwarp();
+      add_warps<Rows>(share, of_warp, across);
+      if (static_cast<int>(threadIdx.x) < across) keep(r, share);
     }
   }
 }
 
-/// Never more lanes than a warp.
-group_shape shape_for(std::int64_t rows, std::int64_t nnz, int across) {
-  group_shape shape{across, across};
-  while (shape.lanes < 32 && nnz > entries_per_lane * rows * (shape.lanes / across)) shape.lanes *= 2;
-  return shape;
+/// About 12 entries a lane; 2 where lanes are few, so that their reads are waited for at the same time.
+row_lanes lanes_for(std::int64_t rows, std::int64_t nnz, int across, std::int64_t panels, int multiprocessors) {
+  constexpr int usual = 12, few = 2, enough = 256;  // entries; lanes of a multiprocessor
+  row_lanes by{across, 1};
+  while (by.of_row() < 32) {
+    const bool few_lanes = rows * by.of_row() * panels <= std::int64_t{enough} * multiprocessors;
+    if (nnz <= (few_lanes ? few : usual) * by.along * rows) break;
+    by.along *= 2;
+  }
+  return by;
+}
+
+template <int Flight, class Rows, class T, class O>
+void start(const csr_view<T, O>& a, const Rows& x, int across, const scale_and_store_many<T>& store,
+           int multiprocessors, cudaStream_t stream) {
+  const std::int64_t panels = ceil_div(x.columns, across * Rows::count);
+  const row_lanes by = lanes_for(a.rows, a.nnz, across, panels, multiprocessors);
+  launch("csr_many", csr_many_kernel<Flight, Rows, T, O>,
+         {ceil_div(std::int64_t{a.rows} * by.of_row(), block), block, 0, panels}, stream, a, x, by, store);
 }
 
 }  // namespace
 
 template <scalar T, offset O>
-void csr_many(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
-              cudaStream_t stream) {
-  const index_t count = x.count;
-  if (count == 0) return;
-  int across = 1;
-  const bool by_row = x.vector_stride == 1;
-  while (by_row && across < 32 && across < count) across *= 2;
-  const group_shape shape = shape_for(a.rows, a.nnz, across);
-  const index_t each = (count + across - 1) / across;  // vectors per lane
-  with_constant<1, 2, 4, 8>(each, [&]<int Vectors>() {
-    launch("csr_many", csr_many_kernel<Vectors, T, O>, threads_for(std::int64_t{a.rows} * shape.lanes, block), stream,
-           a, count, shape, static_cast<T>(alpha), typed_vectors<const T>(x), static_cast<T>(beta),
-           typed_vectors<T>(y));
-  });
+void csr_many(const csr_view<T, O>& a, const strided_vectors& x, const scale_and_store_many<T>& store,
+              int multiprocessors, cudaStream_t stream) {
+  constexpr index_t each = 16 / sizeof(T), most = 8 * 65535;  // columns of a launch
+  constexpr int line = 8;                                     // lanes of 16 bytes
+  for (index_t done = 0, now = 0; done < x.count; done += now) {
+    const index_t left = std::min(x.count - done, most);
+    const strided_vectors rest = some_of<T>(x, done, left);
+    const auto* const from = static_cast<const T*>(rest.data);
+    const auto go = [&]<int Flight>(const auto& rows, int across) {
+      start<Flight>(a, rows, across, store.from(done), multiprocessors, stream);
+    };
+    now = left;
+    if (is_wide<T>(rest) && left >= each) {
+      now = left - left % each;
+      go.template operator()<4>(wide_rows<T>{from, rest.row_stride, now}, std::min(lanes_across(now, each), line));
+    } else if (is_by_row(rest)) {
+      go.template operator()<4>(strided_rows<T, 1>{from, rest.row_stride, 1, left}, lanes_across(left, 1));
+    } else {
+      go.template operator()<2>(strided_rows<T, 8>{from, rest.row_stride, rest.vector_stride, left}, 1);
+    }
+  }
 }
 
-#define TULLE_INSTANTIATE(T, O) \
-  template void csr_many(csr_view<T, O>, double, const strided_vectors&, double, const strided_vectors&, cudaStream_t);
+#define TULLE_INSTANTIATE(T, O)                                                                             \
+  template void csr_many(const csr_view<T, O>&, const strided_vectors&, const scale_and_store_many<T>&, int, \
+                         cudaStream_t);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 
 }  // namespace tulle::cuda

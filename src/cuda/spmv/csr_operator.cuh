@@ -48,12 +48,17 @@ class device_operator : public spmv_operator {
 template <class T, class O>
 class csr_operator : public device_operator<T> {
  public:
-  csr_operator(const context& ctx, csr_view<T, O> a, int block_size) : device_operator<T>(ctx, block_size), a_(a) {}
+  csr_operator(const context& ctx, csr_view<T, O> a, int block_size)
+      : device_operator<T>(ctx, block_size), a_(a), multiprocessors_(ctx.info().multiprocessors) {}
 
   void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                   stream_view stream) override {
+    apply_many_with(alpha, x, beta, y, {}, stream);
+  }
+  void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                       const many_finish& finish, stream_view stream) override {
     const device_guard guard(this->device_);
-    csr_many(a_, alpha, x, beta, y, native(stream));
+    many_in_place(x, {alpha, beta, y, many_epilogue<T>(finish)}, native(stream));
   }
   void update_values(const matrix_ref& a) override { a_ = a.as<T, O>(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return 0; }
@@ -63,7 +68,12 @@ class csr_operator : public device_operator<T> {
   }
 
  protected:
+  void many_in_place(const strided_vectors& x, const scale_and_store_many<T>& store, cudaStream_t stream) {
+    csr_many(a_, x, store, multiprocessors_, stream);
+  }
+
   csr_view<T, O> a_;
+  int multiprocessors_;
 };
 
 /// Calls f.operator()<V>() for the first of the ascending Values that is not below `value`; the last where none is.

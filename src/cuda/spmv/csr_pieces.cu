@@ -1,14 +1,17 @@
-// csr.pieces: several right-hand sides from a CSR read in place. Rows are taken in pieces of equal work
-// (row_pieces.cuh), a warp each. A lane holds 16 bytes of a row of Y, `across` lanes side by side a panel of up to 512
-// bytes. Where rows of X have 128 bytes and more, the groups of `across` lanes of a warp each take an equal part of its
-// piece's entries one after another, whatever rows they are of (csr_pieces_stream.cuh; Yan, Li, Zhang and Zhou,
-// PPoPP 2014, for a bit that says where a row ends). Else, where rows are long, `along` lanes take every along-th entry
-// of a row, and the lanes left are for other rows (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for parts of
-// long rows); both ways have pieces of their own. Panels run side by side in one launch. Parts of cut rows leave their
-// sums in memory, and a second kernel adds them in order. Bytes per nonzero and panel: sizeof(T) + 4 + 1/8, and a row
-// of X out of L2 or L1. Column-major X and Y are turned into row-major ones, where the plan was told to expect them and
-// that pays; else panels are 8 vectors, with lanes along rows. Chosen for several right-hand sides of plans that were
-// not told how many, and where it is predicted to be the fastest for 9 columns and more.
+// csr.pieces: several right-hand sides from a CSR read in place, in three ways.
+// Where rows of X have 128 bytes and more, rows are taken in pieces of equal work (row_pieces.cuh), a warp each. A lane
+// holds 16 bytes of a row of Y, `across` lanes side by side a panel of up to 512 bytes, and the groups of `across` lanes
+// of a warp each take an equal part of its piece's entries one after another, whatever rows they are of
+// (csr_pieces_stream.cuh; Yan, Li, Zhang and Zhou, PPoPP 2014, for a bit that says where a row ends).
+// Where they are shorter, or lie by columns, and rows of A differ in length, `along` lanes take every along-th entry of
+// a row, and the lanes left are for other rows of the piece (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for
+// parts of long rows); these pieces are divided apart. Parts of cut rows leave their sums in memory, and a second kernel
+// adds them in order.
+// Where they are shorter and rows of A alike, rows stay whole (csr_many.cu), which has nothing to read in front of a row.
+// Panels run side by side in one launch. Bytes per nonzero and panel: sizeof(T) + 4, by streams 1/8 more, and a row of X
+// out of L2 or L1. Column-major X and Y are turned into row-major ones, where the plan was told to expect them and that
+// pays. Chosen for several right-hand sides of plans that were not told how many, and where it is predicted to be the
+// fastest for 9 columns and more.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -44,44 +47,36 @@ class csr_pieces final : public csr_operator<T, O> {
   csr_pieces(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
       : csr_operator<T, O>(ctx, a, threads),
         mean_(s.mean),
-        enough_warps_(16 * ctx.info().multiprocessors),
+        rows_alike_(s.max > 0 && s.max <= longest_alike && s.skew < most_skew),
         starts_early_(ctx.info().compute_capability >= 90) {
     const bool told = o.columns > 0, by_columns = told && o.columns_order == vector_order::column_major;
-    const bool turns =
-        by_columns && turning_rule(s, sizeof(T), std::numeric_limits<double>::infinity()).pays(o.columns);
-    const bool in_lines = fills_line(o.columns) && (!by_columns || turns);
-    if (!told || in_lines) {
-      const int groups = told ? 32 / across_for(o.columns, each) : 3;
-      ends_.emplace(ctx, a.rowptr, a.rows, a.nnz);
+    const bool turns = by_columns && turning_rule(s, sizeof(T), turning_bounds::of_streams()).pays(o.columns);
+    const bool in_lines = told ? fills_line(o.columns) && (!by_columns || turns) : !rows_alike_ || a.nnz > few_entries;
+    if (in_lines) {
+      const int groups = told ? 32 / lanes_across(o.columns, each) : 3;
+      ends_.emplace(ctx, a.rowptr, a.rows, a.nnz, s.max > 0 ? std::optional(s.empty_rows) : std::nullopt);
       row_pieces<O> pieces(ctx, ends_->rowptr(), ends_->rows(), a.nnz, s.max,
-                           shape_of_streams(s, ctx.info().multiprocessors, groups));
+                           shape_of_streams(s, this->multiprocessors_, groups));
       ends_->renumber(ctx, pieces);
       by_lines_ = divided(std::move(pieces), o.columns);
     }
-    if (!by_lines_ || !told || ends_->view().empties > 0) {
-      by_lanes_ =
-          divided({ctx, a.rowptr, a.rows, a.nnz, s.max, shape_of_lanes(s, ctx.info().multiprocessors)}, o.columns);
+    if (!rows_alike_ && (!in_lines || !told || ends_->view().empties > 0)) {
+      by_lanes_ = divided({ctx, a.rowptr, a.rows, a.nnz, s.max, shape_of_lanes(s, this->multiprocessors_)}, o.columns);
     }
     parts_ = buffer<T>(ctx, std::max(room_for(by_lines_), room_for(by_lanes_)));
     if (turns) turned_ = {ctx, a.rows, a.cols, o.columns};
   }
   bool store_in_order(const index_t*, bool) override { return false; }
-  void apply_many(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
-                  stream_view on) override {
-    apply_many_with(alpha, x, beta, y, {}, on);
-  }
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view on) override {
     const device_guard guard(this->device_);
     const cudaStream_t stream = native(on);
-    turned_.multiply(alpha, x, beta, y, this->a_.rows, this->a_.cols,
-                     many_epilogue<T>{static_cast<const T*>(finish.bias), finish.relu}, stream,
+    turned_.multiply(alpha, x, beta, y, this->a_.rows, this->a_.cols, many_epilogue<T>(finish), stream,
                      [&](double by, const strided_vectors& from, double old, const strided_vectors& to,
                          const many_epilogue<T>& then) {
-                       const scale_and_store_many<T> store{static_cast<T>(by), static_cast<T>(old),
-                                                           typed_vectors<T>(to), wide(to), then};
+                       const scale_and_store_many<T> store(by, old, to, then);
                        for (index_t done = 0; done < from.count;) {
-                         done += in_place(some(from, done), from.count - done, moved(store, done), stream);
+                         done += some_columns(some_of<T>(from, done, from.count - done), store.from(done), stream);
                        }
                      });
   }
@@ -92,6 +87,7 @@ class csr_pieces final : public csr_operator<T, O> {
     return csr_operator<T, O>::matrix_bytes() + bytes_of_pieces();
   }
   [[nodiscard]] std::string parameters() const override {
+    if (!by_lines_ && !by_lanes_) return "rows whole";
     const piece_shape& shape = (by_lines_ ? by_lines_ : by_lanes_)->pieces.shape();
     return "work=" + std::to_string(shape.work) + " whole=" + std::to_string(shape.longest_whole());
   }
@@ -99,6 +95,10 @@ class csr_pieces final : public csr_operator<T, O> {
  private:
   static constexpr index_t each = 16 / sizeof(T);
   static constexpr int line = 8;  // lanes of 16 bytes
+  // Where rows are whole. H200, 8 columns, 316 matrices: 1.016 times the faster of both ways, rows in pieces 1.30.
+  static constexpr index_t longest_alike = 512;
+  static constexpr double most_skew = 8;                // the longest row over the mean
+  static constexpr std::int64_t few_entries = 1 << 15;  // for any number of columns
   struct division {
     row_pieces<O> pieces;
     index_t at_once;  // columns
@@ -108,11 +108,7 @@ class csr_pieces final : public csr_operator<T, O> {
     return {std::move(pieces), at_once};
   }
   /// Of X by rows: a line of 128 bytes or most of one.
-  static bool fills_line(index_t columns) { return across_for(columns, each) >= line; }
-  [[nodiscard]] const division& division_of(index_t columns) const {
-    const bool by_lines = by_lines_ && (fills_line(columns) || !by_lanes_);
-    return by_lines ? *by_lines_ : *by_lanes_;
-  }
+  static bool fills_line(index_t columns) { return lanes_across(columns, each) >= line; }
   /// As many as parts of cut rows leave room for.
   [[nodiscard]] index_t columns_at_once(std::int64_t parts, index_t told) const {
     constexpr std::int64_t most = 8 * 65535;  // of a grid
@@ -134,45 +130,29 @@ class csr_pieces final : public csr_operator<T, O> {
 
   void run(scale_and_store<T> s, const T* x, cudaStream_t stream) override {
     const strided_vectors of_x{const_cast<T*>(x), 1, 1, 1}, of_y{s.y, 1, 1, 1};
-    in_place(of_x, 1, {s.alpha, s.beta, typed_vectors<T>(of_y), false}, stream);
+    some_columns(of_x, scale_and_store_many<T>(s.alpha, s.beta, of_y), stream);
   }
 
-  static bool by_row(const strided_vectors& v) { return v.vector_stride == 1; }
-  static bool wide(const strided_vectors& v) {
-    constexpr std::int64_t most_stride = std::numeric_limits<int>::max() / std::int64_t{sizeof(T)};
-    return by_row(v) && reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0 && v.row_stride % each == 0 &&
-           v.row_stride <= most_stride;
-  }
-  static strided_vectors some(const strided_vectors& v, index_t first) {
-    if (v.data == nullptr) return {nullptr, v.count - first, 0, 0};
-    return {static_cast<T*>(v.data) + first * v.vector_stride, v.count - first, v.row_stride, v.vector_stride};
-  }
-  static scale_and_store_many<T> moved(scale_and_store_many<T> store, index_t first) {
-    if (store.y.data != nullptr) store.y.data += first * store.y.vector_stride;
-    store.then = store.then.from(first);
-    return store;
-  }
-
-  /// The first columns, as many as are returned, with X where it is. `store` begins at the first column, aligned where
-  /// it is wide.
-  index_t in_place(const strided_vectors& x, index_t left, const scale_and_store_many<T>& store, cudaStream_t stream) {
+  /// The first columns, as many as are returned. `store` begins at the first column, aligned where it is wide.
+  index_t some_columns(const strided_vectors& x, const scale_and_store_many<T>& store, cudaStream_t stream) {
     const auto* const from = static_cast<const T*>(x.data);
-    if (wide(x) && left >= each) {
-      const auto& [pieces, at_once] = division_of(left);
-      const index_t columns = std::min(left, at_once), whole = columns - columns % each;
-      const wide_rows<T> rows{from, x.row_stride, whole};
-      if (fills_line(left) && by_lines_) {
+    const bool wide = is_wide<T>(x) && x.count >= each, in_lines = wide && fills_line(x.count) && by_lines_;
+    if (rows_alike_ && !in_lines) {
+      this->many_in_place(x, store, stream);
+      return x.count;
+    }
+    const auto& [pieces, at_once] = in_lines || !by_lanes_ ? *by_lines_ : *by_lanes_;
+    index_t columns = std::min(x.count, at_once);
+    if (wide) {
+      columns -= columns % each;
+      const wide_rows<T> rows{from, x.row_stride, columns};
+      if (in_lines) {
         by_streams(pieces, rows, store, stream);
       } else {
-        by_warps<4>(pieces, rows, across_for(whole, each), whole, store, stream);
+        by_warps<4>(pieces, rows, lanes_across(columns, each), columns, store, stream);
       }
-      add_parts(pieces, whole, store, stream);
-      return whole;
-    }
-    const auto& [pieces, at_once] = by_lanes_ ? *by_lanes_ : *by_lines_;
-    const index_t columns = std::min(left, at_once);
-    if (by_row(x)) {
-      by_warps<4>(pieces, strided_rows<T, 1>{from, x.row_stride, 1, columns}, across_for(columns, 1), columns, store,
+    } else if (is_by_row(x)) {
+      by_warps<4>(pieces, strided_rows<T, 1>{from, x.row_stride, 1, columns}, lanes_across(columns, 1), columns, store,
                   stream);
     } else {
       by_warps<2>(pieces, strided_rows<T, 8>{from, x.row_stride, x.vector_stride, columns}, 1, columns, store, stream);
@@ -181,17 +161,12 @@ class csr_pieces final : public csr_operator<T, O> {
     return columns;
   }
 
-  /// At most a warp.
-  static int across_for(index_t columns, index_t each_lane) {
-    int across = 1;
-    while (across < 32 && across * each_lane < columns) across *= 2;
-    return across;
-  }
-
+  /// To hide what each waits for.
+  [[nodiscard]] std::int64_t enough_warps() const { return std::int64_t{16} * this->multiprocessors_; }
   /// Lanes across a panel of 16 bytes each: fewer, down to a line, where there are not enough warps otherwise.
   [[nodiscard]] int panel_for(const row_pieces<O>& pieces, index_t columns) const {
-    int across = across_for(columns, each);
-    while (across > line && pieces.view().count * ceil_div(columns, across * each) < enough_warps_) across /= 2;
+    int across = lanes_across(columns, each);
+    while (across > line && pieces.view().count * ceil_div(columns, across * each) < enough_warps()) across /= 2;
     return across;
   }
 
@@ -231,9 +206,9 @@ class csr_pieces final : public csr_operator<T, O> {
   }
   void add_parts(const row_pieces<O>& pieces, index_t columns, const scale_and_store_many<T>& store,
                  cudaStream_t stream) {
-    const int width = std::min(across_for(columns, 1), 32);
+    const int width = std::min(lanes_across(columns, 1), 32);
     const std::int64_t rows = pieces.counts().rows, panels = ceil_div(columns, width);
-    const int of_block = rows < enough_warps_ / 2 ? 1 : threads / 32;  // rows
+    const int of_block = rows < enough_warps() / 2 ? 1 : threads / 32;  // rows
     const launch_shape shape{ceil_div(rows, of_block), threads, 0, panels};
     const part_sums<T> parts{parts_.data(), columns};
     const auto start = [&](const auto& by) {
@@ -257,10 +232,10 @@ class csr_pieces final : public csr_operator<T, O> {
   }
 
   double mean_;                // entries of a row
-  std::int64_t enough_warps_;  // to hide what each waits for
+  bool rows_alike_;            // no lane has much more of a row than the others, were rows whole
   bool starts_early_;          // a kernel may, before the one in front of it has ended
   std::optional<row_ends<O>> ends_;
-  std::optional<division> by_lines_, by_lanes_;  // of rows as ends_ numbers them; of all
+  std::optional<division> by_lines_, by_lanes_;  // of rows as ends_ numbers them; of all, where they are not alike
   buffer<T> parts_;
   turned_vectors<T> turned_;
 };

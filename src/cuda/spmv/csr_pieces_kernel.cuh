@@ -2,53 +2,10 @@
 #pragma once
 
 #include "cuda/device/grid.cuh"
-#include "cuda/device/warp.cuh"
-#include "cuda/spmv/many_vectors.cuh"
+#include "cuda/spmv/many_walk.cuh"
 #include "cuda/spmv/part_sums.cuh"
 
 namespace tulle::cuda {
-
-/// Entries of a row, from one on; `left` may be below 0.
-template <class T, class O>
-struct entries {
-  const index_t* column;
-  const T* value;
-  O left;
-
-  __device__ __forceinline__ entries(const csr_view<T, O>& a, O begin, O end, int skipped = 0)
-      : column(a.colind + begin + skipped), value(a.values + begin + skipped), left(end - begin - skipped) {}
-  __device__ __forceinline__ void advance(int by) {
-    column += by;
-    value += by;
-    left -= by;
-  }
-  [[nodiscard]] __device__ __forceinline__ index_t column_at(int i) const { return i < left ? __ldg(column + i) : -1; }
-  [[nodiscard]] __device__ __forceinline__ T value_at(int i) const { return i < left ? __ldg(value + i) : T{0}; }
-};
-
-/// Adds to a lane's sums every `step`-th entry, `Flight` rows of X at a time.
-template <int Flight, class T, class O, class Reader, int Count>
-__device__ __forceinline__ void add_entries(entries<T, O> e, int step, const Reader& read, T (&sum)[Count]) {
-  for (; e.left > 0; e.advance(step * Flight)) {
-    index_t column[Flight];
-    T value[Flight], x[Flight][Count];
-#pragma unroll
-    for (int f = 0; f < Flight; ++f) {
-      column[f] = e.column_at(f * step);
-      value[f] = e.value_at(f * step);
-    }
-#pragma unroll
-    for (int f = 0; f < Flight; ++f) {
-      if (column[f] >= 0) read(column[f], x[f]);
-    }
-#pragma unroll
-    for (int f = 0; f < Flight; ++f) {
-      if (column[f] < 0) continue;
-#pragma unroll
-      for (int i = 0; i < Count; ++i) sum[i] = multiply_add(value[f], x[f][i], sum[i]);
-    }
-  }
-}
 
 /// How a warp divides its piece: lane = ((row) * along + (entry)) * across + (column). Rows of more than `alone`
 /// entries are taken by the whole warp.
@@ -78,30 +35,12 @@ __global__ void __launch_bounds__(256)
 
   const auto finish = [&](index_t row, O end, bool from_start, const T(&sum)[count]) {
     const bool whole = from_start && end == a.rowptr[row + 1];
-    T* const to = whole ? nullptr : parts.at(from_start ? pieces.before(w + 1) : pieces.behind(w));
-    if constexpr (Rows::aligned) {
-      if (whole && store.wide) {
-        const index_t column = column0 + Rows::column(lane, across, 0);
-        if (column < rows_of_x.columns) store.store_wide(row, column, sum);
-        return;
-      }
-    }
+    if (whole) return store_columns<Rows>(store, row, column0, rows_of_x.columns, lane, across, sum);
+    T* const to = parts.at(from_start ? pieces.before(w + 1) : pieces.behind(w));
 #pragma unroll
     for (int i = 0; i < count; ++i) {
       const index_t column = column0 + Rows::column(lane, across, i);
-      if (column >= rows_of_x.columns) continue;
-      if (whole) {
-        store(row, column, sum[i]);
-      } else {
-        to[column] = sum[i];
-      }
-    }
-  };
-  /// Over lanes that differ in the bits from `across` up to below `lanes`.
-  const auto add_lanes = [&](T(&sum)[count], int lanes) {
-    for (int d = across; d < lanes; d *= 2) {
-#pragma unroll
-      for (int i = 0; i < count; ++i) sum[i] = add(sum[i], __shfl_xor_sync(full_warp, sum[i], d));
+      if (column < rows_of_x.columns) to[column] = sum[i];
     }
   };
 
@@ -118,10 +57,10 @@ __global__ void __launch_bounds__(256)
     }
     const bool by_all = end - begin > by.alone;
     T sum[count] = {};
-    add_entries<Flight>(entries(a, begin, by_all ? begin : end, first_entry), along, read, sum);
+    add_entries<Flight, Rows>(entries(a, begin, by_all ? begin : end, first_entry), along, read, sum);
     if constexpr (Along) {
       __syncwarp();
-      add_lanes(sum, of_row);
+      add_lanes(sum, across, of_row);
     }
     if (there && !by_all && first_entry == 0) finish(row, end, from_start, sum);
     unsigned long_rows = __ballot_sync(full_warp, by_all && lane_id() % of_row == 0);
@@ -130,9 +69,9 @@ __global__ void __launch_bounds__(256)
       long_rows &= long_rows - 1;
       const O from = __shfl_sync(full_warp, begin, leader), to = __shfl_sync(full_warp, end, leader);
       T share[count] = {};
-      add_entries<Flight>(entries(a, from, to, lane_id() / across), 32 / across, read, share);
+      add_entries<Flight, Rows>(entries(a, from, to, lane_id() / across), 32 / across, read, share);
       __syncwarp();
-      add_lanes(share, 32);
+      add_lanes(share, across, 32);
       if (group == leader / of_row && first_entry == 0) finish(row, to, from_start, share);
     }
     __syncwarp();

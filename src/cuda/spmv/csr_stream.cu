@@ -95,7 +95,7 @@ spmv_kernel csr_stream_entry() {
       .backend = backend_kind::cuda,
       .types = type_set::all,
       .needs_set_up = false,
-      .has = {.many = true, .dots = true, .jacobi = true},
+      .has = {.many = true, .dots = true, .jacobi = true, .finish = true},
       .listens_to = {.block_size = true},
       .make = make_operator<csr_stream, type_set::all>,
   };

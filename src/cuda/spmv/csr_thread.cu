@@ -41,7 +41,7 @@ spmv_kernel csr_thread_entry() {
       .backend = backend_kind::cuda,
       .types = type_set::all,
       .needs_set_up = false,
-      .has = {.many = true},
+      .has = {.many = true, .finish = true},
       .listens_to = {.block_size = true},
       .make = make_operator<csr_thread, type_set::all>,
   };

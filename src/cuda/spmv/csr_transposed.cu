@@ -7,6 +7,7 @@
 #include "cuda/device/load.cuh"
 #include "cuda/device/search.cuh"
 #include "cuda/spmv/csr_operator.cuh"
+#include "cuda/spmv/many_vectors.cuh"
 #include "kernels/backends.hpp"
 
 namespace tulle::cuda {

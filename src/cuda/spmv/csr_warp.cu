@@ -54,7 +54,7 @@ spmv_kernel csr_warp_entry() {
       .backend = backend_kind::cuda,
       .types = type_set::all | type_set::further,
       .needs_set_up = false,
-      .has = {.many = true},
+      .has = {.many = true, .finish = true},
       .listens_to = {.block_size = true, .lanes = true},
       .make = make_for_every_type,
   };

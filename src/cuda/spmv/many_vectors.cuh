@@ -3,12 +3,52 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/device/many_epilogue.cuh"
-#include "cuda/spmv/csr_many.cuh"
+#include "kernels/spmv.hpp"
 
 namespace tulle::cuda {
+
+/// strided_vectors with the type of their elements.
+template <class T>
+struct typed_vectors {
+  T* data;
+  std::int64_t row_stride;
+  std::int64_t vector_stride;
+
+  explicit typed_vectors(const strided_vectors& v)
+      : data(static_cast<T*>(v.data)), row_stride(v.row_stride), vector_stride(v.vector_stride) {}
+  /// Element `row` of vector j.
+  __device__ __forceinline__ T* at(std::int64_t row, index_t j) const {
+    return data + row * row_stride + j * vector_stride;
+  }
+};
+
+inline bool is_by_row(const strided_vectors& v) { return v.vector_stride == 1; }
+
+/// By rows, and each aligned to 16 bytes.
+template <class T>
+bool is_wide(const strided_vectors& v) {
+  constexpr std::int64_t each = 16 / sizeof(T), most_stride = std::numeric_limits<int>::max() / std::int64_t{sizeof(T)};
+  return is_by_row(v) && reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0 && v.row_stride % each == 0 &&
+         v.row_stride <= most_stride;
+}
+
+/// `count` vectors from `first` on.
+template <class T>
+strided_vectors some_of(const strided_vectors& v, index_t first, index_t count) {
+  if (v.data == nullptr) return {nullptr, count, 0, 0};
+  return {static_cast<T*>(v.data) + first * v.vector_stride, count, v.row_stride, v.vector_stride};
+}
+
+/// Lanes side by side for so many columns: a power of two, at most a warp.
+inline int lanes_across(index_t columns, index_t each_lane) {
+  int across = 1;
+  while (across < 32 && across * each_lane < columns) across *= 2;
+  return across;
+}
 
 /// Row-major X, its rows aligned to 16 bytes: a lane takes 16 bytes of a row, `across` lanes side by side.
 template <class T>
@@ -80,6 +120,15 @@ struct scale_and_store_many {
   bool wide;  // rows of Y are contiguous and aligned to 16 bytes
   many_epilogue<T> then = {};
 
+  scale_and_store_many(double alpha, double beta, const strided_vectors& y, const many_epilogue<T>& then = {})
+      : alpha(static_cast<T>(alpha)), beta(static_cast<T>(beta)), y(y), wide(is_wide<T>(y)), then(then) {}
+  /// Of the columns from `first` on, a multiple of 16 bytes where it is wide.
+  [[nodiscard]] scale_and_store_many from(index_t first) const {
+    scale_and_store_many rest = *this;
+    if (y.data != nullptr) rest.y.data += first * y.vector_stride;
+    rest.then = then.from(first);
+    return rest;
+  }
   __device__ __forceinline__ T put(index_t column, T sum, const T* old) const {
     const T scaled = multiply_add(alpha, sum, T{0});
     return then(beta == T{0} ? scaled : multiply_add(beta, *old, scaled), column);

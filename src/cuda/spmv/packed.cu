@@ -132,7 +132,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         rows_(a.rows),
         cols_(a.cols),
         nnz_(a.nnz),
-        turning_(s, sizeof(V), 16),
+        turning_(s, sizeof(V), turning_bounds::of_packed()),
         columns_(static_cast<index_t>(ceil_div(std::clamp<index_t>(options.columns, 1, 128), 32) * 32)),
         matrix_(ctx, a, s.max, shape_, options) {
     make_room();
@@ -152,7 +152,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view stream) override {
     const device_guard guard(this->device_);
-    const many_epilogue<V> then{static_cast<const V*>(finish.bias), finish.relu};
+    const many_epilogue<V> then(finish);
     const auto multiply = [&](double by, const strided_vectors& from, double old, const strided_vectors& to,
                               const many_epilogue<V>& after) {
       matrix_.with_values([&](const auto& values) {

@@ -43,13 +43,14 @@ __global__ void renumber_kernel(cut_row* cut, std::int32_t count, const index_t*
 }  // namespace
 
 template <class O>
-row_ends<O>::row_ends(const context& ctx, const O* rowptr, index_t rows, O nnz)
+row_ends<O>::row_ends(const context& ctx, const O* rowptr, index_t rows, O nnz, std::optional<index_t> empties)
     : all_(rowptr), rows_(rows), last_(ctx, static_cast<std::size_t>(nnz / 32 + 2)) {
   fill_bytes(ctx, last_.data(), memory_space::device, 0, last_.bytes());
   buffer<std::int64_t> place = zero_counts(ctx, rows);
   launch("row_ends", flag_ends_kernel<O>, threads_for(rows), native(ctx), rowptr, rows, last_.data(), place.data());
+  if (empties == 0) return;
   exclusive_scan(ctx, place);
-  empties_ = static_cast<index_t>(rows - read_back(ctx, place.data() + rows));
+  empties_ = empties ? *empties : static_cast<index_t>(rows - read_back(ctx, place.data() + rows));
   if (empties_ == 0) return;
   const auto filled = static_cast<std::size_t>(rows - empties_);
   row_of_ = buffer<index_t>(ctx, filled);

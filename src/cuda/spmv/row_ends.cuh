@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <tulle/core/buffer.hpp>
 #include <tulle/core/types.hpp>
 
@@ -37,8 +38,8 @@ struct row_ends_view {
 template <class O>
 class row_ends {
  public:
-  /// Waits for the context's stream.
-  row_ends(const context& ctx, const O* rowptr, index_t rows, O nnz);
+  /// `empties`: rows without entries; where they are not known they are counted, which waits for the context's stream.
+  row_ends(const context& ctx, const O* rowptr, index_t rows, O nnz, std::optional<index_t> empties);
 
   [[nodiscard]] row_ends_view view() const { return {last_.data(), row_of_.data(), empty_.data(), empties_}; }
   /// Of the rows with entries.

@@ -4,6 +4,8 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <tulle/core/buffer.hpp>
 #include <tulle/formats/stats.hpp>
 
@@ -22,30 +24,42 @@ template <class T>
 void vectors_of_rows(const T* from, std::int64_t row_stride, index_t rows, index_t columns,
                      const scale_and_store_many<T>& store, cudaStream_t stream);
 
-/// Whether turning column-major X and Y into rows costs less than what kernels that read neighbouring elements of a
-/// vector lose to the others (docs/notes/0025-spmm-cuda.md). It takes two launches more; where both are small their
-/// sectors come from L1.
+/// Where turning column-major X and Y into rows costs less than what kernels that read neighbouring elements of a
+/// vector lose to the others. It takes two launches more; where both are small their sectors come from L1.
+struct turning_bounds {
+  double few;             // entries for an element of X or Y, below which vectors may stay where they are
+  double longest_beside;  // mean length of rows up to which lanes that take a row each find its next entries in L1
+  std::int64_t products, products_of_small;  // at least; of small vectors
+
+  static constexpr turning_bounds of_packed() { return {4, 16, 4'000'000, 12'000'000}; }
+  static constexpr turning_bounds of_streams() {
+    return {1.5, std::numeric_limits<double>::infinity(), 4'000'000, 4'000'000};
+  }
+};
+
+/// docs/notes/0025-spmm-cuda.md.
 class turning_rule {
  public:
-  /// `longest_beside`: mean length of rows up to which lanes that take a row each find its next entries in L1.
-  turning_rule(const csr_stats& s, std::size_t value_bytes, double longest_beside)
-      : nnz_(s.nnz), elements_(std::int64_t{s.rows} + s.cols) {
+  turning_rule(const csr_stats& s, std::size_t value_bytes, const turning_bounds& bounds) : nnz_(s.nnz) {
+    const std::int64_t elements = std::int64_t{s.rows} + s.cols;
     const double value = static_cast<double>(value_bytes), nnz = static_cast<double>(s.nnz);
     const double sectors = (value_bytes == 8 ? s.reads_f64 : s.reads_f32).tile_sectors;  // an entry reads
     constexpr double sector = 32, of_matrix = 0.4;  // A is read for 8 vectors or 4 at a time
     const double in_place = nnz * (sectors * sector + of_matrix * value);
-    const double turned = (4.0 * static_cast<double>(elements_) + nnz) * value;
-    few_for_an_element_ = sectors > 0 ? s.nnz < 4 * elements_ && s.mean <= longest_beside && in_place < turned
-                                      : s.nnz < elements_;  // few entries were not looked at
+    const double turned = (4.0 * static_cast<double>(elements) + nnz) * value;
+    const bool looked_at = sectors > 0;  // few entries are not
+    const double few = looked_at ? bounds.few : std::min(bounds.few, few_unseen);
+    few_for_an_element_ = nnz < few * static_cast<double>(elements) &&
+                          (!looked_at || (s.mean <= bounds.longest_beside && in_place < turned));
+    least_products_ = elements > small ? bounds.products : bounds.products_of_small;
   }
-  [[nodiscard]] bool pays(index_t columns) const {
-    constexpr std::int64_t few = 4'000'000, some = 12'000'000, small = 100'000;
-    const std::int64_t products = nnz_ * columns;
-    return !few_for_an_element_ && (products >= some || (products >= few && elements_ > small));
-  }
+  [[nodiscard]] bool pays(index_t columns) const { return !few_for_an_element_ && nnz_ * columns >= least_products_; }
 
  private:
-  std::int64_t nnz_, elements_;  // of a vector of X and of Y
+  static constexpr std::int64_t small = 100'000;  // elements
+  static constexpr double few_unseen = 1.5;
+
+  std::int64_t nnz_, least_products_;
   bool few_for_an_element_;
 };
 
@@ -66,23 +80,23 @@ class turned_vectors {
   template <class Multiply>
   void multiply(double alpha, const strided_vectors& x, double beta, const strided_vectors& y, index_t rows,
                 index_t cols, const many_epilogue<T>& then, cudaStream_t stream, const Multiply& multiply) {
-    if (pass_ == 0 || x.count == 1 || (by_row(x) && by_row(y)) || x.data == nullptr || y.data == nullptr) {
+    if (pass_ == 0 || x.count == 1 || (is_by_row(x) && is_by_row(y)) || x.data == nullptr || y.data == nullptr) {
       return multiply(alpha, x, beta, y, then);
     }
     for (index_t done = 0; done < x.count; done += pass_) {
       const index_t count = std::min(pass_, x.count - done), stride = padded(count);
-      strided_vectors in = some(x, done, count), out = some(y, done, count);
-      const bool both = !by_row(x) && !by_row(y);
-      if (!by_row(x)) {
+      strided_vectors in = some_of<T>(x, done, count), out = some_of<T>(y, done, count);
+      const bool both = !is_by_row(x) && !is_by_row(y);
+      if (!is_by_row(x)) {
         rows_of_vectors(typed_vectors<const T>(in), cols, count, x_.data(), stride, stream);
         in = {x_.data(), both ? stride : count, stride, 1};
       }
-      if (by_row(y)) {
+      if (is_by_row(y)) {
         multiply(alpha, in, beta, out, then.from(done));
         continue;
       }
       multiply(alpha, in, 0, strided_vectors{y_.data(), in.count, stride, 1}, many_epilogue<T>{});
-      const scale_and_store_many<T> store{T{1}, static_cast<T>(beta), typed_vectors<T>(out), false, then.from(done)};
+      const scale_and_store_many<T> store(1, beta, out, then.from(done));
       vectors_of_rows(y_.data(), stride, rows, count, store, stream);
     }
   }
@@ -91,10 +105,6 @@ class turned_vectors {
   static constexpr index_t each = 16 / sizeof(T);
   static constexpr index_t most_columns = 512 / sizeof(T);
   static index_t padded(index_t n) { return (n + each - 1) / each * each; }
-  static bool by_row(const strided_vectors& v) { return v.vector_stride == 1; }
-  static strided_vectors some(const strided_vectors& v, index_t first, index_t count) {
-    return {static_cast<T*>(v.data) + first * v.vector_stride, count, v.row_stride, v.vector_stride};
-  }
 
   index_t pass_ = 0;  // columns at once
   buffer<T> x_, y_;

@@ -31,7 +31,7 @@ void finish_many(const context& ctx, stream_view stream, scalar_type type, const
     const std::int64_t elements = std::int64_t{rows} * y.count;
     launch("finish_many", finish_many_kernel<T>, bounded(ctx, threads_for(elements)), native(stream),
            static_cast<T*>(y.data), elements, by_row ? y.count : rows, by_row ? y.row_stride : y.vector_stride, by_row,
-           many_epilogue<T>{static_cast<const T*>(finish.bias), finish.relu});
+           many_epilogue<T>(finish));
   });
 }
 
