@@ -32,7 +32,7 @@ int run(const char* file) {
     for (const auto& [precision, value] : {std::pair{"f64", std::size_t{8}}, std::pair{"f32", std::size_t{4}}}) {
       const index_t b = best_bsr_block(s, value);
       for (const auto& [task, measured] : r.at(precision).items()) {
-        const spmm_terms_of terms(s, value, std::atoi(task.c_str()), device);
+        const spmm_terms_of terms(s, {std::atoi(task.c_str()), task.ends_with('r'), value}, device);
         json of;
         for (const std::string_view k : many_candidates) of[std::string(k)] = terms.of(k).of;
         fmt::print("{}\n", json{{"family", r.at("family")},

@@ -14,8 +14,8 @@ namespace tulle {
 /// Sectors of x that 32 nonzeros touch (csr_stats::gather_sectors), of 32 at most: above, x is gathered from all over.
 inline constexpr double scattered_sectors = 24;
 
-/// A CUDA plan samples how a matrix of at least so many nonzeros is read. Below, one kernel is the fastest.
-inline constexpr std::int64_t least_sampled = 500'000;
+/// A CUDA plan samples how a matrix of at least so many nonzeros is read.
+inline constexpr std::int64_t least_sampled = 50'000;
 
 /// Whether a CSR is sound, and what the choice of a kernel needs to know of it: rows, cols, nnz, mean, max and skew; where
 /// the matrix is so large that they matter gather_sectors and gather_span, on CUDA the reads of x and the paddings of tiles

@@ -44,10 +44,12 @@ struct piece_share {
 /// Where each of `groups` groups of lanes takes its part of a piece as a stream. About 64 entries: in small matrices
 /// fewer, so that there are enough groups, in large ones more, so that fewer rows are cut, but not where rows are
 /// short and alike, as neighbours then read the same rows of X at the same time (H200, 27 points, f32, 128 columns:
-/// 4604 us with 64 entries, 5799 with 192). A row of usual length is not cut, nor one that ends a little later; a piece
-/// is no longer than the longest row that is not cut, as pieces that differ keep a warp's lanes waiting.
+/// 4604 us with 64 entries, 5799 with 192). A row of up to 64 entries is not cut, nor one of usual length, nor one half
+/// as long again. Work is at most that of the longest row that is not cut: pieces of different work keep the lanes of a
+/// warp waiting.
 inline piece_shape shape_of_streams(const csr_stats& s, int multiprocessors, int groups) {
   constexpr double usual = 64, least = 4, most = 192, alike = 4;  // alike: skew
+  constexpr std::int64_t never_cut = 64;
   const piece_share share(s, multiprocessors);
   const double by = share.of_group >= usual || groups == 1 ? 0.2 : 0.5;
   double of_group = std::clamp(usual * std::pow(share.of_group / usual, by), least, most);
@@ -55,11 +57,11 @@ inline piece_shape shape_of_streams(const csr_stats& s, int multiprocessors, int
   if (s.skew < alike && share.row <= piece_share::short_row) of_group = std::min(of_group, usual);
   const std::int64_t work = static_cast<std::int64_t>(of_group) * groups;
   if (!share.keeps_rows()) {
-    return piece_shape::of(work, std::clamp<std::int64_t>(share.fair(), 64, piece_share::longest_whole));
+    return piece_shape::of(work, std::clamp<std::int64_t>(share.fair(), never_cut, piece_share::longest_whole));
   }
   const std::int64_t usual_row = share.row + share.row / 2;
-  return {
-      static_cast<int>(std::max(work, s.max > 0 ? std::min<std::int64_t>(s.max + row_work, usual_row) : usual_row))};
+  const std::int64_t whole = s.max > 0 ? std::min<std::int64_t>(s.max + row_work, usual_row) : usual_row;
+  return piece_shape::of(std::max(work, whole), never_cut);
 }
 
 /// Where lanes take rows side by side: work for all of them, and rows cut where one would end last alone. Where rows of

@@ -48,6 +48,8 @@ spmv_choice choose_simple_cuda(const csr_stats& s, type_key types) {
 /// Rows of at most this many entries are walked by one thread each.
 constexpr index_t longest_thread_row = 32;
 constexpr std::int64_t few_nnz = 400'000, many_nnz = 2'500'000;
+/// Below, csr5 is the fastest for one vector.
+constexpr std::int64_t least_predicted = 500'000;
 
 bool rows_alike(const csr_stats& s) { return s.skew < 16; }
 bool scattered(const csr_stats& s) { return s.gather_sectors > scattered_sectors; }
@@ -139,7 +141,7 @@ spmv_choice choose_standard_cuda(const csr_stats& looked_at, type_key types, con
   if (s.nnz < s.rows) {
     return {"csr.stream", fmt::format("{} in {}: empty rows would fill a copy", nonzeros(s), rows(s))};
   }
-  if (s.nnz < least_sampled) {
+  if (s.nnz < least_predicted) {
     return {"csr5", fmt::format("few nonzeros: {} in equal tiles of whole rows (mean row {:.1f}, longest {})",
                                 groups(s.nnz), s.mean, groups(s.max))};
   }
@@ -272,7 +274,7 @@ std::string chosen_spmv_kernel(const csr_stats& stats, type_key types, const dev
 }
 
 double time_over_least_cuda(std::string_view kernel, const csr_stats& stats, type_key types, const device_info& device) {
-  if (!floating(types) || stats.nnz < std::max<std::int64_t>(stats.rows, least_sampled)) return prediction::never;
+  if (!floating(types) || stats.nnz < std::max<std::int64_t>(stats.rows, least_predicted)) return prediction::never;
   double least = prediction::never, of_kernel = prediction::never;
   for (const prediction& p : predictions_cuda(with_reads(stats), size_of(types.value), device)) {
     least = std::min(least, p.microseconds);

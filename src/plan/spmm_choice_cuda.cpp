@@ -60,7 +60,7 @@ bool is_considered(std::string_view kernel, const csr_stats& s, const many_task&
 
 std::string_view choose_many_cuda(const csr_stats& s, const many_task& task, const device_info& device) {
   const spmm_task_costs& costs = costs_for(task);
-  const spmm_terms_of terms(s, task.value, task.columns, device);
+  const spmm_terms_of terms(s, task, device);
   std::string_view best = many_candidates.front();
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < many_candidates.size(); ++k) {

@@ -12,6 +12,7 @@
 #include <tulle/formats/stats.hpp>
 
 #include "kernels/piece_shape.hpp"
+#include "plan/spmm_costs_cuda.hpp"
 
 namespace tulle {
 
@@ -42,16 +43,17 @@ class spmm_terms_of {
   static constexpr double million = 1e6, line_bytes = 128;
 
  public:
-  spmm_terms_of(const csr_stats& s, std::size_t value_bytes, index_t columns, const device_info& device)
+  spmm_terms_of(const csr_stats& s, const many_task& task, const device_info& device)
       : s_(s),
-        value_(static_cast<double>(value_bytes)),
-        lines_(columns * value_ / line_bytes),
+        value_(static_cast<double>(task.value)),
+        by_row_(task.by_row),
+        lines_(task.columns * value_ / line_bytes),
         l2_(0.55 * static_cast<double>(device.l2_bytes)),
         multiprocessors_(device.multiprocessors),
         resident_(2048.0 * device.multiprocessors) {}
 
   [[nodiscard]] terms of(std::string_view kernel) const {
-    const bool packed = kernel == "packed";
+    const bool packed = kernel == "packed", in_sectors = kernel == "csr.warp" && !by_row_;
     const double n = static_cast<double>(s_.nnz) / million, rows = s_.rows / million;
     const double panel = lines_at_once(kernel);
     const double past = past_l2(s_.cols * std::min(lines_, panel) * line_bytes);
@@ -64,9 +66,9 @@ class spmm_terms_of {
     t[terms::cols] = s_.cols / million * lines_;
     t[terms::entries] = n;
     t[terms::lines] = n * lines_;
-    t[terms::tile] = n * lines_ * different(&csr_stats::x_reads::tile_sectors);
-    t[terms::window] = n * lines_ * different(&csr_stats::x_reads::window_sectors);
-    t[terms::slab] = n * lines_ * different(&csr_stats::x_reads::slab_sectors);
+    t[terms::tile] = n * lines_ * read(&csr_stats::x_reads::tile_sectors, in_sectors);
+    t[terms::window] = n * lines_ * read(&csr_stats::x_reads::window_sectors, in_sectors);
+    t[terms::slab] = n * lines_ * read(&csr_stats::x_reads::slab_sectors, in_sectors);
     t[terms::far] = t[terms::window] * past;
     t[terms::far_slab] = t[terms::slab] * past;
     t[terms::bytes] = n * passes * (value_ + (packed ? s_.offset_bytes : 4));
@@ -96,6 +98,13 @@ class spmm_terms_of {
     return 64 * std::clamp(of_a_lane, 2.0, 32.0);
   }
   [[nodiscard]] double past_l2(double bytes) const { return std::max(0.0, 1 - l2_ / std::max(bytes, 1.0)); }
+  /// Lines for each vector's worth of a line: by columns a sector has several elements of one vector, by rows a line is
+  /// one row of X.
+  [[nodiscard]] double read(double csr_stats::x_reads::* among, bool in_sectors) const {
+    constexpr double sector_bytes = 32;
+    if (!in_sectors) return different(among);
+    return (value_ == 8 ? s_.reads_f64 : s_.reads_f32).*among * sector_bytes / value_;
+  }
   /// Different columns an entry, from those of sectors of 4 and of 8: each halving of a sector is taken to have the
   /// effect of the one that was measured.
   [[nodiscard]] double different(double csr_stats::x_reads::* among) const {
@@ -105,7 +114,9 @@ class spmm_terms_of {
   }
 
   const csr_stats& s_;
-  double value_, lines_, l2_;
+  double value_;
+  bool by_row_;
+  double lines_, l2_;
   int multiprocessors_;
   double resident_;
 };
