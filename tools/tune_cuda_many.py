@@ -19,7 +19,6 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "src/plan/tuning/many/nvidia_h200.json"
 HEADER = ROOT / "src/plan/spmm_tuning_cuda.hpp"
 TASKS = ["8r", "32r", "128r", "32c"]
-MARGIN = 1.05  # spmm_choice_cuda.cpp
 LEAST_SAMPLES = 20
 LEAST_GAIN = 1.002  # of a kernel that is ever chosen: what the others would take in the mean, were it not there
 NOT_JUDGED = {"default"}
@@ -39,7 +38,7 @@ def considered(case, kernel):
     """As spmm_choice_cuda.cpp, and measured."""
     if kernel == "bin_bsr.compact" and (case["task"] in ("32r", "128r") or case["fill"] < 0.4 or case["skew"] >= 16 or case["block_rows"] < 4096):
         return False
-    if kernel == "csr.warp" and (case["longest"] > 1000 or case["skew"] >= 16):  # a block walks a row
+    if kernel == "csr.warp" and (case["task"] in ("32r", "128r") or case["longest"] > 1000 or case["skew"] >= 16):  # a block walks a row
         return False
     if kernel == "csr.pieces" and case["task"] == "8r":
         return False
@@ -63,7 +62,7 @@ def fit_all(cases):
 
 
 def choice(case, costs):
-    of = {k: tune_cuda.predicted(costs[k], case["terms"][k]) * (1 if k == "packed" else MARGIN) for k in costs if considered(case, k)}
+    of = {k: tune_cuda.predicted(costs[k], case["terms"][k]) for k in costs if considered(case, k)}
     return min(of, key=of.get)
 
 

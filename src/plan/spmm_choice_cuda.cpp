@@ -9,9 +9,6 @@
 namespace tulle {
 namespace {
 
-/// Another kernel than packed has to be predicted so much faster: errors of predictions cost more where it is wrong.
-constexpr double margin = 1.05;
-
 constexpr index_t few_columns = 8;  // measured by rows alone
 
 /// Of the nearest number of columns; the other order counts as far as twice as many.
@@ -46,7 +43,9 @@ constexpr double most_skew = 16;  // the longest row over the mean
 /// As the fit considers it (tools/tune_cuda_many.py).
 bool is_considered(std::string_view kernel, const csr_stats& s, const many_task& task) {
   constexpr index_t longest_walked = 1000;  // by one block
-  if (kernel == "csr.warp") return s.max <= longest_walked && s.skew < most_skew;
+  if (kernel == "csr.warp") {
+    return (!task.by_row || task.columns <= few_columns) && s.max <= longest_walked && s.skew < most_skew;
+  }
   if (kernel == "csr.pieces") return task.columns > few_columns;
   if (kernel != "bin_bsr.compact") return true;
   const index_t b = best_bsr_block(s, task.value);
@@ -65,8 +64,7 @@ std::string_view choose_many_cuda(const csr_stats& s, const many_task& task, con
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < many_candidates.size(); ++k) {
     if (!is_considered(many_candidates[k], s, task)) continue;
-    const double us = predicted(terms.of(many_candidates[k]), (task.value == 8 ? costs.f64 : costs.f32)[k], device) *
-                      (k == 0 ? 1 : margin);
+    const double us = predicted(terms.of(many_candidates[k]), (task.value == 8 ? costs.f64 : costs.f32)[k], device);
     if (us < least) best = many_candidates[k], least = us;
   }
   return best;

@@ -12,6 +12,7 @@
 #include <tulle/formats/stats.hpp>
 
 #include "kernels/piece_shape.hpp"
+#include "kernels/row_lanes.hpp"
 #include "plan/spmm_costs_cuda.hpp"
 
 namespace tulle {
@@ -47,6 +48,7 @@ class spmm_terms_of {
       : s_(s),
         value_(static_cast<double>(task.value)),
         by_row_(task.by_row),
+        columns_(task.columns),
         lines_(task.columns * value_ / line_bytes),
         l2_(0.55 * static_cast<double>(device.l2_bytes)),
         multiprocessors_(device.multiprocessors),
@@ -78,6 +80,12 @@ class spmm_terms_of {
     t[terms::cuts] = s_.max > longest_whole(kernel) ? 1 : 0;
     t[terms::few_entries] = std::max(0.0, 1 - n / 0.1);
     t[terms::ragged_rows] = rows * lines_ * padding;
+    if (kernel == "csr.warp") {
+      const row_panels panels = panels_for(columns_, by_row_, static_cast<int>(value_));
+      const row_lanes lanes = lanes_for(s_.rows, s_.nnz, panels.across, panels.panels, multiprocessors_);
+      t[terms::longest] = std::min<double>(s_.max, lanes.longest_row()) / lanes.along;
+      t[terms::cuts] = s_.max > lanes.longest_row() ? 1 : 0;
+    }
     if (kernel == "bin_bsr.compact") t[terms::far_slab] = n / std::max(0.05, *std::ranges::max_element(s_.block_fill));
     return t;
   }
@@ -116,6 +124,7 @@ class spmm_terms_of {
   const csr_stats& s_;
   double value_;
   bool by_row_;
+  index_t columns_;
   double lines_, l2_;
   int multiprocessors_;
   double resident_;

@@ -13,18 +13,12 @@
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spmv/csr_many.cuh"
 #include "cuda/spmv/many_walk.cuh"
+#include "kernels/row_lanes.hpp"
 
 namespace tulle::cuda {
 namespace {
 
 constexpr int block = 256;  // threads
-
-/// lane = ((row) * along + (entry)) * across + (column), both powers of two.
-struct row_lanes {
-  int across;
-  int along;
-  [[nodiscard]] __host__ __device__ int of_row() const { return across * along; }
-};
 
 /// What the lanes of a block have summed of one row, added up.
 template <class Rows, class T>
@@ -51,16 +45,16 @@ constexpr int resident = Rows::count < 8 ? 4 : sizeof(T) == 8 ? 2 : 3;
 template <int Flight, class Rows, class T, class O>
 __global__ void __launch_bounds__(block, resident<Rows, T>)
     csr_many_kernel(csr_view<T, O> a, Rows rows_of_x, row_lanes by, scale_and_store_many<T> store) {
-  constexpr int count = Rows::count, most_of_lane = 64;  // entries
+  constexpr int count = Rows::count;
   __shared__ T of_warp[block / 32][32];
   __shared__ unsigned long_rows[block / 32];  // lanes that begin one
-  const int across = by.across, of_row = by.of_row(), lane = lane_id() % across, first = lane_id() / across % by.along;
+  const int across = by.across, of_row = across * by.along, lane = lane_id() % across, first = lane_id() / across % by.along;
   const std::int64_t row = grid_thread() / of_row;
   const index_t column0 = static_cast<index_t>(blockIdx.y) * (across * count);
   const auto read = rows_of_x.from(column0).of(lane, across);
   const bool there = row < a.rows;
   const O begin = there ? a.rowptr[row] : O{0}, end = there ? a.rowptr[row + 1] : O{0};
-  const bool is_long = end - begin > most_of_lane * by.along;
+  const bool is_long = end - begin > row_lanes::most_of_lane * by.along;
   const auto keep = [&](index_t r, const T(&sum)[count]) {
     store_columns<Rows>(store, r, column0, rows_of_x.columns, lane, across, sum);
   };
@@ -88,25 +82,12 @@ __global__ void __launch_bounds__(block, resident<Rows, T>)
   }
 }
 
-/// About 12 entries a lane; 2 where lanes are few, so that their reads are waited for at the same time.
-row_lanes lanes_for(std::int64_t rows, std::int64_t nnz, int across, std::int64_t panels, int multiprocessors) {
-  constexpr int usual = 12, few = 2, enough = 256;  // entries; lanes of a multiprocessor
-  row_lanes by{across, 1};
-  while (by.of_row() < 32) {
-    const bool few_lanes = rows * by.of_row() * panels <= std::int64_t{enough} * multiprocessors;
-    if (nnz <= (few_lanes ? few : usual) * by.along * rows) break;
-    by.along *= 2;
-  }
-  return by;
-}
-
 template <int Flight, class Rows, class T, class O>
-void start(const csr_view<T, O>& a, const Rows& x, int across, const scale_and_store_many<T>& store,
+void start(const csr_view<T, O>& a, const Rows& x, const row_panels& panels, const scale_and_store_many<T>& store,
            int multiprocessors, cudaStream_t stream) {
-  const std::int64_t panels = ceil_div(x.columns, across * Rows::count);
-  const row_lanes by = lanes_for(a.rows, a.nnz, across, panels, multiprocessors);
+  const row_lanes by = lanes_for(a.rows, a.nnz, panels.across, panels.panels, multiprocessors);
   launch("csr_many", csr_many_kernel<Flight, Rows, T, O>,
-         {ceil_div(std::int64_t{a.rows} * by.of_row(), block), block, 0, panels}, stream, a, x, by, store);
+         {ceil_div(std::int64_t{a.rows} * by.of_row(), block), block, 0, panels.panels}, stream, a, x, by, store);
 }
 
 }  // namespace
@@ -115,22 +96,24 @@ template <scalar T, offset O>
 void csr_many(const csr_view<T, O>& a, const strided_vectors& x, const scale_and_store_many<T>& store,
               int multiprocessors, cudaStream_t stream) {
   constexpr index_t each = 16 / sizeof(T), most = 8 * 65535;  // columns of a launch
-  constexpr int line = 8;                                     // lanes of 16 bytes
   for (index_t done = 0, now = 0; done < x.count; done += now) {
     const index_t left = std::min(x.count - done, most);
     const strided_vectors rest = some_of<T>(x, done, left);
     const auto* const from = static_cast<const T*>(rest.data);
-    const auto go = [&]<int Flight>(const auto& rows, int across) {
-      start<Flight>(a, rows, across, store.from(done), multiprocessors, stream);
+    const auto go = [&]<int Flight>(const auto& rows, const row_panels& panels) {
+      start<Flight>(a, rows, panels, store.from(done), multiprocessors, stream);
     };
     now = left;
     if (is_wide<T>(rest) && left >= each) {
       now = left - left % each;
-      go.template operator()<4>(wide_rows<T>{from, rest.row_stride, now}, std::min(lanes_across(now, each), line));
+      go.template operator()<4>(wide_rows<T>{from, rest.row_stride, now}, panels_for(now, true, sizeof(T)));
     } else if (is_by_row(rest)) {
-      go.template operator()<4>(strided_rows<T, 1>{from, rest.row_stride, 1, left}, lanes_across(left, 1));
+      const int across = lanes_across(left, 1);
+      go.template operator()<4>(strided_rows<T, 1>{from, rest.row_stride, 1, left},
+                                row_panels{across, 1, ceil_div(left, across)});
     } else {
-      go.template operator()<2>(strided_rows<T, 8>{from, rest.row_stride, rest.vector_stride, left}, 1);
+      go.template operator()<2>(strided_rows<T, 8>{from, rest.row_stride, rest.vector_stride, left},
+                                panels_for(left, false, sizeof(T)));
     }
   }
 }

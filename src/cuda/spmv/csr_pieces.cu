@@ -7,7 +7,8 @@
 // a row, and the lanes left are for other rows of the piece (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for
 // parts of long rows); these pieces are divided apart. Parts of cut rows leave their sums in memory, and a second kernel
 // adds them in order.
-// Where they are shorter and rows of A alike, rows stay whole (csr_many.cu), which has nothing to read in front of a row.
+// Where they are shorter and rows of A alike, or A is small, rows stay whole (csr_many.cu), which has nothing to read in
+// front of a row.
 // Panels run side by side in one launch. Bytes per nonzero and panel: sizeof(T) + 4, by streams 1/8 more, and a row of X
 // out of L2 or L1. Column-major X and Y are turned into row-major ones, where the plan was told to expect them and that
 // pays. Chosen for several right-hand sides of plans that were not told how many, and where it is predicted to be the
@@ -47,11 +48,13 @@ class csr_pieces final : public csr_operator<T, O> {
   csr_pieces(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
       : csr_operator<T, O>(ctx, a, threads),
         mean_(s.mean),
-        rows_alike_(s.max > 0 && s.max <= longest_alike && s.skew < most_skew),
+        rows_short_(s.max > 0 && s.max <= longest_short),
+        rows_alike_(rows_short_ || (s.max > 0 && s.max <= longest_alike && s.skew < most_skew)),
         starts_early_(ctx.info().compute_capability >= 90) {
     const bool told = o.columns > 0, by_columns = told && o.columns_order == vector_order::column_major;
     const bool turns = by_columns && turning_rule(s, sizeof(T), turning_bounds::of_streams()).pays(o.columns);
-    const bool in_lines = told ? fills_line(o.columns) && (!by_columns || turns) : !rows_alike_ || a.nnz > few_entries;
+    const bool in_lines = told ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns)
+                               : !stays_whole(usual_columns);
     if (in_lines) {
       const int groups = told ? 32 / lanes_across(o.columns, each) : 3;
       ends_.emplace(ctx, a.rowptr, a.rows, a.nnz, s.max > 0 ? std::optional(s.empty_rows) : std::nullopt);
@@ -95,10 +98,14 @@ class csr_pieces final : public csr_operator<T, O> {
  private:
   static constexpr index_t each = 16 / sizeof(T);
   static constexpr int line = 8;  // lanes of 16 bytes
-  // Where rows are whole. H200, 8 columns, 316 matrices: 1.016 times the faster of both ways, rows in pieces 1.30.
+  // Where rows of X of less than 128 bytes have rows of A whole. H200, 8 columns, 316 matrices: 1.016 times the time of
+  // the faster way, pieces 1.30.
   static constexpr index_t longest_alike = 512;
-  static constexpr double most_skew = 8;                // the longest row over the mean
-  static constexpr std::int64_t few_entries = 1 << 15;  // for any number of columns
+  static constexpr double most_skew = 8;  // the longest row over the mean
+  // And where longer ones have, which depends on how many lines of 128 bytes are read.
+  static constexpr index_t longest_short = 32, usual_columns = 128;
+  static constexpr std::int64_t few_lines = 1 << 17;
+
   struct division {
     row_pieces<O> pieces;
     index_t at_once;  // columns
@@ -109,6 +116,9 @@ class csr_pieces final : public csr_operator<T, O> {
   }
   /// Of X by rows: a line of 128 bytes or most of one.
   static bool fills_line(index_t columns) { return lanes_across(columns, each) >= line; }
+  [[nodiscard]] bool stays_whole(index_t columns) const {
+    return rows_short_ && this->a_.nnz * ceil_div(columns, line * each) <= few_lines;
+  }
   /// As many as parts of cut rows leave room for.
   [[nodiscard]] index_t columns_at_once(std::int64_t parts, index_t told) const {
     constexpr std::int64_t most = 8 * 65535;  // of a grid
@@ -136,7 +146,8 @@ class csr_pieces final : public csr_operator<T, O> {
   /// The first columns, as many as are returned. `store` begins at the first column, aligned where it is wide.
   index_t some_columns(const strided_vectors& x, const scale_and_store_many<T>& store, cudaStream_t stream) {
     const auto* const from = static_cast<const T*>(x.data);
-    const bool wide = is_wide<T>(x) && x.count >= each, in_lines = wide && fills_line(x.count) && by_lines_;
+    const bool wide = is_wide<T>(x) && x.count >= each;
+    const bool in_lines = wide && by_lines_ && fills_line(x.count) && !stays_whole(x.count);
     if (rows_alike_ && !in_lines) {
       this->many_in_place(x, store, stream);
       return x.count;
@@ -232,7 +243,7 @@ class csr_pieces final : public csr_operator<T, O> {
   }
 
   double mean_;                // entries of a row
-  bool rows_alike_;            // no lane has much more of a row than the others, were rows whole
+  bool rows_short_, rows_alike_;  // alike: no lane has much more of a row than the others, were rows whole
   bool starts_early_;          // a kernel may, before the one in front of it has ended
   std::optional<row_ends<O>> ends_;
   std::optional<division> by_lines_, by_lanes_;  // of rows as ends_ numbers them; of all, where they are not alike

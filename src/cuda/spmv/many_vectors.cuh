@@ -7,6 +7,7 @@
 
 #include "cuda/device/arithmetic.cuh"
 #include "cuda/device/many_epilogue.cuh"
+#include "kernels/row_lanes.hpp"
 #include "kernels/spmv.hpp"
 
 namespace tulle::cuda {
@@ -41,13 +42,6 @@ template <class T>
 strided_vectors some_of(const strided_vectors& v, index_t first, index_t count) {
   if (v.data == nullptr) return {nullptr, count, 0, 0};
   return {static_cast<T*>(v.data) + first * v.vector_stride, count, v.row_stride, v.vector_stride};
-}
-
-/// Lanes side by side for so many columns: a power of two, at most a warp.
-inline int lanes_across(index_t columns, index_t each_lane) {
-  int across = 1;
-  while (across < 32 && across * each_lane < columns) across *= 2;
-  return across;
 }
 
 /// Row-major X, its rows aligned to 16 bytes: a lane takes 16 bytes of a row, `across` lanes side by side.
