@@ -20,7 +20,7 @@ DATA = ROOT / "src/plan/tuning/many/nvidia_h200.json"
 HEADER = ROOT / "src/plan/spmm_tuning_cuda.hpp"
 TASKS = ["8r", "32r", "128r", "32c"]
 LEAST_SAMPLES = 20
-LEAST_GAIN = 1.002  # of a kernel that is ever chosen: what the others would take in the mean, were it not there
+LEAST_GAIN = 1.001  # of a kernel that is ever chosen: what the others would take in the mean, were it not there
 NOT_JUDGED = {"default"}
 
 
@@ -34,15 +34,21 @@ def read(record, program):
     return cases
 
 
-def considered(case, kernel):
-    """As spmm_choice_cuda.cpp, and measured."""
-    if kernel == "bin_bsr.compact" and (case["task"] in ("32r", "128r") or case["fill"] < 0.4 or case["skew"] >= 16 or case["block_rows"] < 4096):
+def fitted(case, kernel):
+    """Whether costs are fitted to what it took there."""
+    wide = case["task"] in ("32r", "128r")
+    if kernel == "bin_bsr.compact" and (wide or case["fill"] < 0.4 or case["skew"] >= 16 or case["block_rows"] < 4096):
         return False
-    if kernel == "csr.warp" and (case["task"] in ("32r", "128r") or case["longest"] > 1000 or case["skew"] >= 16):  # a block walks a row
+    if kernel == "csr.warp" and (wide or case["longest"] > 1000 or case["skew"] >= 16):  # a block walks a row
         return False
     if kernel == "csr.pieces" and case["task"] == "8r":
         return False
     return kernel in case["ours"]
+
+
+def considered(case, kernel):
+    """As spmm_choice_cuda.cpp. Blocks that are less full won nowhere."""
+    return fitted(case, kernel) and (kernel != "bin_bsr.compact" or case["fill"] >= 0.7)
 
 
 def gain(cases, kernel):
@@ -55,7 +61,7 @@ def gain(cases, kernel):
 def fit_all(cases):
     out = {}
     for kernel in cases[0]["terms"]:
-        samples = [(c["terms"][kernel], c["ours"][kernel], c["fastest"]) for c in cases if considered(c, kernel)]
+        samples = [(c["terms"][kernel], c["ours"][kernel], c["fastest"]) for c in cases if fitted(c, kernel)]
         taken = len(samples) >= LEAST_SAMPLES and gain(cases, kernel) >= LEAST_GAIN
         out[kernel] = tune_cuda.fit(samples, 0) if taken else [1e9] + [0.0] * (len(cases[0]["terms"][kernel]) - 1)
     return out

@@ -49,10 +49,10 @@ bool is_considered(std::string_view kernel, const csr_stats& s, const many_task&
   if (kernel == "csr.pieces") return task.columns > few_columns;
   if (kernel != "bin_bsr.compact") return true;
   const index_t b = best_bsr_block(s, task.value);
-  constexpr double least_fill = 0.4;
+  constexpr double least_fill = 0.7;
   constexpr index_t least_block_rows = 4096;
-  return (!task.by_row || task.columns <= few_columns) && s.block_fill[static_cast<std::size_t>(b)] >= least_fill && s.skew < most_skew &&
-         s.rows / b >= least_block_rows;
+  return (!task.by_row || task.columns <= few_columns) && s.skew < most_skew && s.rows / b >= least_block_rows &&
+         s.block_fill[static_cast<std::size_t>(b)] >= least_fill;
 }
 
 }  // namespace
