@@ -18,8 +18,7 @@ const spmm_task_costs& costs_for(const many_task& task) {
   for (const spmm_task_costs& t : spmm_tuning_cuda.tasks) {
     const bool other_order = t.by_row != task.by_row;
     if (other_order && (task.by_row || t.columns > few_columns)) continue;
-    const double distance =
-        std::abs(std::log2(static_cast<double>(task.columns) / t.columns)) + (other_order ? 1 : 0);
+    const double distance = std::abs(std::log2(static_cast<double>(task.columns) / t.columns)) + (other_order ? 1 : 0);
     if (distance < least) best = &t, least = distance;
   }
   return *best;

@@ -25,8 +25,25 @@ inline constexpr std::array<std::string_view, 4> many_candidates = {"packed", "c
 /// `far` and `far_slab` those that L2 does not hold.
 struct spmm_terms_cuda {
   enum term {
-    launch, ramp, rows, cols, entries, lines, tile, window, slab, far, far_slab, bytes, ragged, few_rows, longest, cuts,
-    few_entries, ragged_rows, count
+    launch,
+    ramp,
+    rows,
+    cols,
+    entries,
+    lines,
+    tile,
+    window,
+    slab,
+    far,
+    far_slab,
+    bytes,
+    ragged,
+    few_rows,
+    longest,
+    cuts,
+    few_entries,
+    ragged_rows,
+    count
   };
   std::array<double, count> of{};
 
@@ -108,14 +125,14 @@ class spmm_terms_of {
   [[nodiscard]] double past_l2(double bytes) const { return std::max(0.0, 1 - l2_ / std::max(bytes, 1.0)); }
   /// Lines for each vector's worth of a line: by columns a sector has several elements of one vector, by rows a line is
   /// one row of X.
-  [[nodiscard]] double read(double csr_stats::x_reads::* among, bool in_sectors) const {
+  [[nodiscard]] double read(double csr_stats::x_reads::*among, bool in_sectors) const {
     constexpr double sector_bytes = 32;
     if (!in_sectors) return different(among);
     return (value_ == 8 ? s_.reads_f64 : s_.reads_f32).*among * sector_bytes / value_;
   }
   /// Different columns an entry, from those of sectors of 4 and of 8: each halving of a sector is taken to have the
   /// effect of the one that was measured.
-  [[nodiscard]] double different(double csr_stats::x_reads::* among) const {
+  [[nodiscard]] double different(double csr_stats::x_reads::*among) const {
     const double by_4 = s_.reads_f64.*among, by_8 = std::max(s_.reads_f32.*among, 1e-9);
     const double growth = std::clamp(by_4 / by_8, 1.0, 2.0);
     return std::min(1.0, by_4 * growth * growth);

@@ -3,6 +3,7 @@
 // order.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -121,6 +122,18 @@ std::vector<isa> levels() {
   return all;
 }
 
+/// `by_loads`: numbers of x one by one where AVX-512 has gathers.
+template <scalar V>
+std::vector<V> product(isa level, bool by_loads, index_t rows, const packed_matrix<V>& packed,
+                       const std::vector<long_row<V>>& apart, const std::vector<V>& x) {
+  packed_values<V> stored = packed.stored;
+  stored.x_by_loads = by_loads;
+  std::vector<V> y(static_cast<std::size_t>(rows), std::numeric_limits<V>::quiet_NaN());
+  scaled<V> out{{1, 0}, y.data()};
+  multiply_packed(level, packed.part, stored, std::span<const long_row<V>>(apart), x.data(), out);
+  return y;
+}
+
 /// x is NaN where no entry is.
 template <scalar V>
 void expect_right(const rows_matrix& m, const packed_matrix<V>& packed) {
@@ -136,11 +149,11 @@ void expect_right(const rows_matrix& m, const packed_matrix<V>& packed) {
     if (m.rowptr[row + 1] - m.rowptr[row] > packed.longest) apart.push_back({row, static_cast<V>(sum)});
   }
   for (const isa level : levels()) {
-    std::vector<V> y(static_cast<std::size_t>(m.rows), std::numeric_limits<V>::quiet_NaN());
-    scaled<V> out{{1, 0}, y.data()};
-    multiply_packed(level, packed.part, packed.stored, std::span<const long_row<V>>(apart), x.data(), out);
-    for (std::size_t row = 0; row < sums.size(); ++row) {
-      ASSERT_EQ(y[row], sums[row]) << "row " << row << " of " << m.rows << ", " << name(level);
+    for (const bool by_loads : {false, true}) {
+      const std::vector<V> y = product<V>(level, by_loads, m.rows, packed, apart, x);
+      for (std::size_t row = 0; row < sums.size(); ++row) {
+        ASSERT_EQ(y[row], sums[row]) << "row " << row << " of " << m.rows << ", " << name(level) << " " << by_loads;
+      }
     }
   }
 }
@@ -155,6 +168,32 @@ void expect_right(const rows_matrix& m, index_t sigma) {
     if (as == stored_as::words) expect_right(with_low_words(m), packed_matrix<double>(with_low_words(m), sigma, as));
     if (!are_wide(as)) expect_right(m, packed_matrix<float>(m, sigma, as));
   }
+}
+
+template <scalar V>
+void expect_same_bits_by_loads() {
+  std::mt19937 random(1);
+  const auto number = [&] { return static_cast<double>(random()) / 0x1p31 - 1; };
+  rows_matrix m;
+  for (index_t row = 0; row < 200; ++row) {
+    std::set<index_t> columns;
+    while (columns.size() < 3 + row % 96 / 32) columns.insert(static_cast<index_t>(random() % 300));
+    m.add({columns.begin(), columns.end()});
+  }
+  for (double& v : m.values) v = number();
+  std::vector<V> x(static_cast<std::size_t>(m.cols));
+  for (V& v : x) v = static_cast<V>(number());
+  const packed_matrix<V> packed(m, 32);
+  ASSERT_TRUE(std::ranges::any_of(packed.kinds(), is_full));
+  for (const isa level : levels()) {
+    EXPECT_EQ(product<V>(level, true, m.rows, packed, {}, x), product<V>(level, false, m.rows, packed, {}, x))
+        << name(level);
+  }
+}
+
+TEST(Packed, SingleLoadsGiveTheBitsOfGathers) {
+  expect_same_bits_by_loads<double>();
+  expect_same_bits_by_loads<float>();
 }
 
 TEST(Packed, HeadersComeBackWhole) {

@@ -39,7 +39,9 @@ __device__ __forceinline__ void add_warps(T (&sum)[Rows::count], T (&of_warp)[bl
 
 /// Blocks of a multiprocessor: left to itself the compiler saves registers and reads one row of X after another.
 template <class Rows, class T>
-constexpr int resident = Rows::count < 8 ? 4 : sizeof(T) == 8 ? 2 : 3;
+constexpr int resident = Rows::count < 8  ? 4
+                         : sizeof(T) == 8 ? 2
+                                          : 3;
 
 /// blockIdx.y: panel of across * Rows::count columns, at most 32.
 template <int Flight, class Rows, class T, class O>
@@ -48,7 +50,8 @@ __global__ void __launch_bounds__(block, resident<Rows, T>)
   constexpr int count = Rows::count;
   __shared__ T of_warp[block / 32][32];
   __shared__ unsigned long_rows[block / 32];  // lanes that begin one
-  const int across = by.across, of_row = across * by.along, lane = lane_id() % across, first = lane_id() / across % by.along;
+  const int across = by.across, of_row = across * by.along;
+  const int lane = lane_id() % across, first = lane_id() / across % by.along;  // entry
   const std::int64_t row = grid_thread() / of_row;
   const index_t column0 = static_cast<index_t>(blockIdx.y) * (across * count);
   const auto read = rows_of_x.from(column0).of(lane, across);
@@ -118,7 +121,7 @@ void csr_many(const csr_view<T, O>& a, const strided_vectors& x, const scale_and
   }
 }
 
-#define TULLE_INSTANTIATE(T, O)                                                                             \
+#define TULLE_INSTANTIATE(T, O)                                                                              \
   template void csr_many(const csr_view<T, O>&, const strided_vectors&, const scale_and_store_many<T>&, int, \
                          cudaStream_t);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)

@@ -1,18 +1,16 @@
 // csr.pieces: several right-hand sides from a CSR read in place, in three ways.
 // Where rows of X have 128 bytes and more, rows are taken in pieces of equal work (row_pieces.cuh), a warp each. A lane
-// holds 16 bytes of a row of Y, `across` lanes side by side a panel of up to 512 bytes, and the groups of `across` lanes
-// of a warp each take an equal part of its piece's entries one after another, whatever rows they are of
+// holds 16 bytes of a row of Y, `across` lanes side by side a panel of up to 512 bytes, and the groups of `across`
+// lanes of a warp each take an equal part of its piece's entries one after another, whatever rows they are of
 // (csr_pieces_stream.cuh; Yan, Li, Zhang and Zhou, PPoPP 2014, for a bit that says where a row ends).
 // Where they are shorter, or lie by columns, and rows of A differ in length, `along` lanes take every along-th entry of
-// a row, and the lanes left are for other rows of the piece (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for
-// parts of long rows); these pieces are divided apart. Parts of cut rows leave their sums in memory, and a second kernel
-// adds them in order.
-// Where they are shorter and rows of A alike, or A is small, rows stay whole (csr_many.cu), which has nothing to read in
-// front of a row.
-// Panels run side by side in one launch. Bytes per nonzero and panel: sizeof(T) + 4, by streams 1/8 more, and a row of X
-// out of L2 or L1. Column-major X and Y are turned into row-major ones, where the plan was told to expect them and that
-// pays. Chosen for several right-hand sides of plans that were not told how many, and where it is predicted to be the
-// fastest for 9 columns and more.
+// a row, and the lanes left are for other rows of the piece (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024,
+// for parts of long rows); these pieces are divided apart. Parts of cut rows leave their sums in memory, and a second
+// kernel adds them in order. Where they are shorter and rows of A alike, or A is small, rows stay whole (csr_many.cu),
+// which has nothing to read in front of a row. Panels run side by side in one launch. Bytes per nonzero and panel:
+// sizeof(T) + 4, by streams 1/8 more, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major
+// ones, where the plan was told to expect them and that pays. Chosen for several right-hand sides of plans that were
+// not told how many, and where it is predicted to be the fastest for 9 columns and more.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -53,8 +51,8 @@ class csr_pieces final : public csr_operator<T, O> {
         starts_early_(ctx.info().compute_capability >= 90) {
     const bool told = o.columns > 0, by_columns = told && o.columns_order == vector_order::column_major;
     const bool turns = by_columns && turning_rule(s, sizeof(T), turning_bounds::of_streams()).pays(o.columns);
-    const bool in_lines = told ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns)
-                               : !stays_whole(usual_columns);
+    const bool in_lines =
+        told ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns) : !stays_whole(usual_columns);
     if (in_lines) {
       const int groups = told ? 32 / lanes_across(o.columns, each) : 3;
       ends_.emplace(ctx, a.rowptr, a.rows, a.nnz, s.max > 0 ? std::optional(s.empty_rows) : std::nullopt);
@@ -217,7 +215,7 @@ class csr_pieces final : public csr_operator<T, O> {
   }
   void add_parts(const row_pieces<O>& pieces, index_t columns, const scale_and_store_many<T>& store,
                  cudaStream_t stream) {
-    const int width = std::min(lanes_across(columns, 1), 32);
+    const int width = lanes_across(columns, 1);
     const std::int64_t rows = pieces.counts().rows, panels = ceil_div(columns, width);
     const int of_block = rows < enough_warps() / 2 ? 1 : threads / 32;  // rows
     const launch_shape shape{ceil_div(rows, of_block), threads, 0, panels};
@@ -242,9 +240,9 @@ class csr_pieces final : public csr_operator<T, O> {
     launch(name, kernel, {ceil_div(warps * 32, block), block, 0, panels}, stream, args...);
   }
 
-  double mean_;                // entries of a row
+  double mean_;                   // entries of a row
   bool rows_short_, rows_alike_;  // alike: no lane has much more of a row than the others, were rows whole
-  bool starts_early_;          // a kernel may, before the one in front of it has ended
+  bool starts_early_;             // a kernel may, before the one in front of it has ended
   std::optional<row_ends<O>> ends_;
   std::optional<division> by_lines_, by_lanes_;  // of rows as ends_ numbers them; of all, where they are not alike
   buffer<T> parts_;

@@ -1,7 +1,8 @@
 // csr.warp: vector CSR (Bell and Garland, SC 2009, "CSR vector") with a group of 1 to 32 lanes per row.
 // A lane multiplies every Lanes-th entry of its row; the sums of the group are added by shuffles.
 // Bytes per nonzero: sizeof(T) + 4; plus 2 offsets and one y per row.
-// Chosen for small integer matrices whose rows have similar lengths, and by policy `simple`.
+// Chosen for small integer matrices whose rows have similar lengths, by policy `simple`, and for several right-hand
+// sides of matrices whose rows are alike (csr_many.cu).
 #include "cuda/spmv/csr_further.hpp"
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/lanes.cuh"
