@@ -1,5 +1,7 @@
-// Y = A X on the CPU beside MKL's inspector-executor, in one process and one OpenMP runtime, in turns, so that what
-// disturbs one disturbs both. bench/compare_spmm_cpu.py builds and runs it; it is no part of the build.
+// Y = A X on the CPU beside MKL's inspector-executor, in one process, in turns, so that what disturbs one disturbs both.
+// On several threads OpenMP's spin for some milliseconds after their last region: a turn begins when they have gone to
+// sleep, and with a millisecond that is not measured. bench/compare_spmm_cpu.py builds and runs it; it is no part of the
+// build.
 //
 //   spmm_cpu_peers THREADS MILLISECONDS MKL_LIBRARY|- [MATRIX|families:NONZEROS:VARIANT]...
 //
@@ -14,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <thread>
 #include <tulle/tulle.hpp>
 #include <vector>
 
@@ -135,6 +138,15 @@ problem<T> make_problem(const tulle::context& ctx, const pattern& from, index_t 
   return p;
 }
 
+/// What the other left in the caches is gone. `alone`: on one thread.
+void warm_up(const peer& of, bool alone) {
+  constexpr auto asleep = std::chrono::milliseconds(12);
+  constexpr double awake = 1000;  // us
+  if (alone) return of.apply();
+  std::this_thread::sleep_for(asleep);
+  for (const auto start = clock_type::now(); microseconds(start) < awake;) of.apply();
+}
+
 template <class T>
 void run(const tulle::context& ctx, const mkl_library* mkl, const pattern& from, index_t columns, vector_order order,
          double budget, const std::vector<std::string>& kernels) {
@@ -151,14 +163,18 @@ void run(const tulle::context& ctx, const mkl_library* mkl, const pattern& from,
     each.apply();
     once += microseconds(start);
   }
+  const bool alone = ctx.threads() == 1;
   const int calls = static_cast<int>(std::clamp(100 / once, 1.0, 50.0));  // at least about 100 us a sample
   const int samples = static_cast<int>(std::clamp(1000 * budget / (once * calls), 5.0, 51.0));
-  for (int i = 0; i < samples; ++i) {
+  const int of_turn = alone ? 1 : (samples + 4) / 5;
+  for (int i = 0; i < samples; i += of_turn) {
     for (peer& each : peers) {
-      each.apply();  // what the other left in the caches is gone
-      const auto start = clock_type::now();
-      for (int c = 0; c < calls; ++c) each.apply();
-      each.times.push_back(microseconds(start) / calls);
+      warm_up(each, alone);
+      for (int k = 0; k < of_turn; ++k) {
+        const auto start = clock_type::now();
+        for (int c = 0; c < calls; ++c) each.apply();
+        each.times.push_back(microseconds(start) / calls);
+      }
     }
   }
   json out = {{"matrix", from.name},      {"type", sizeof(T) == 8 ? "f64" : "f32"},

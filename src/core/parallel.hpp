@@ -32,6 +32,12 @@ int threads_for(const context& ctx, const Matrix& a) {
 /// The same for a product with a matrix, whose threads are mostly awake: handing a part over and waiting for its end takes
 /// about a microsecond, as some 2000 entries do. Note 0014 has the measurements.
 inline int threads_for_product(int most, std::int64_t work) { return threads_for(most, work, 1 << 12); }
+/// The same with so many vectors at once, of so many bytes a number: an entry takes 1 + columns * bytes / 48 times as long
+/// as with one, and what handing over costs is small enough for a thread from 2048 of those on (note 0026).
+inline int threads_for_products(int most, std::int64_t work, index_t columns, std::size_t value_bytes) {
+  const double longer = 1 + static_cast<double>(columns) * static_cast<double>(value_bytes) / 48;
+  return threads_for(most, static_cast<std::int64_t>(static_cast<double>(work) * longer), 1 << 11);
+}
 template <class Matrix>
 requires requires(const Matrix& a) { a.rows + a.nnz; }
 int threads_for_product(const context& ctx, const Matrix& a) {

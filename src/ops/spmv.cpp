@@ -223,7 +223,7 @@ void any_spmv_plan::impl::prepare_many() {
   if (wanted == nullptr || !wanted->supports(stats, source.ref().types, ctx.info()).ok) wanted = for_many;
   if (kernel->has.many) {
     if (options.effort == spmv_effort::none && columns == 0) return;
-    if (told ? is_as_wanted(ctx.backend(), kernel->name, wanted->name)
+    if (told ? is_as_wanted(ctx.info(), stats, source.ref().types, columns, kernel->name, wanted->name)
              : suits_many(ctx.backend(), kernel->name, source.ref().types, columns > 0 ? columns : any_number,
                           columns == 0 || told_by_row())) {
       return;

@@ -249,8 +249,12 @@ std::string_view kernel_for_many(const device_info& device, const csr_stats& sta
   return choose_many_cuda(stats.nnz < least_sampled ? stats : with_reads(stats), task, device);
 }
 
-bool is_as_wanted(backend_kind backend, std::string_view kernel, std::string_view wanted) {
-  return backend == backend_kind::cpu ? suits_many_cpu(kernel) : is_alike_for_many(kernel, wanted);
+bool is_as_wanted(const device_info& device, const csr_stats& stats, type_key types, index_t columns,
+                  std::string_view kernel, std::string_view wanted) {
+  if (device.backend == backend_kind::cuda) return is_alike_for_many(kernel, wanted);
+  const std::int64_t work = std::int64_t{stats.rows} + stats.nnz;
+  const bool on_one = threads_for_products(device.multiprocessors, work, columns, size_of(types.value)) == 1;
+  return suits_many_cpu(kernel) && (kernel != "csr.serial" || on_one);
 }
 
 bool suits_many(backend_kind backend, std::string_view kernel, type_key types, index_t columns, bool by_row) {

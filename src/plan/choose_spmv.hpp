@@ -15,8 +15,9 @@ std::string_view kernel_without_set_up(backend_kind backend);
 /// plan was told how many will come (else 0) it may store the matrix once more for them.
 std::string_view kernel_for_many(const device_info& device, const csr_stats& stats, type_key types, index_t columns,
                                  bool by_row);
-/// Whether `kernel` takes several right-hand sides as `wanted`, which that named, does.
-bool is_as_wanted(backend_kind backend, std::string_view kernel, std::string_view wanted);
+/// Whether `kernel` takes `columns` right-hand sides as `wanted`, which that named, does.
+bool is_as_wanted(const device_info& device, const csr_stats& stats, type_key types, index_t columns,
+                  std::string_view kernel, std::string_view wanted);
 /// Whether `kernel`, chosen for one vector, is to take `columns` at once, though the one above could.
 bool suits_many(backend_kind backend, std::string_view kernel, type_key types, index_t columns, bool by_row);
 /// The kernel that reads a BSR in place: for effort `none`, and on a CPU.

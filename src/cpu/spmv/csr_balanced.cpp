@@ -22,7 +22,7 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
   csr_balanced(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& told)
       : csr_operator<T, O, finishing_operator<csr_balanced, V>>(a, threads_for_product(ctx, a), threads_for_product(ctx, a) + 1),
         parts_(static_cast<std::size_t>(this->threads_)),
-        many_(ctx, a, this->threads_, told) {
+        many_(ctx, a, ctx.threads(), told) {
     const bool sorts = told.effort != spmv_effort::none;
     for (int i = 0; i < this->threads_; ++i) {
       part<V>& p = parts_[i] = {merge_path_part(a, i, this->threads_)};

@@ -239,10 +239,17 @@ index_t csr_many<T, V, O>::vectors_at_once(csr_view<T, O> a, const spmv_options&
 }
 
 template <scalar T, scalar V, offset O>
-csr_many<T, V, O>::csr_many(const context& ctx, csr_view<T, O> a, int threads, const spmv_options& told)
-    : parts_(static_cast<std::size_t>(threads)),
+int csr_many<T, V, O>::threads_of(csr_view<T, O> a, int most, const spmv_options& told) {
+  const std::int64_t work = std::int64_t{a.rows} + static_cast<std::int64_t>(a.nnz);
+  return told.columns > 1 ? threads_for_products(most, work, told.columns, sizeof(V)) : threads_for_product(most, work);
+}
+
+template <scalar T, scalar V, offset O>
+csr_many<T, V, O>::csr_many(const context& ctx, csr_view<T, O> a, int most, const spmv_options& told)
+    : parts_(static_cast<std::size_t>(threads_of(a, most, told))),
       at_once_(vectors_at_once(a, told)),
       panel_(ctx, static_cast<std::size_t>(at_once_) * static_cast<std::size_t>(a.cols)) {
+  const int threads = static_cast<int>(parts_.size());
   for (int i = 0; i < threads; ++i) parts_[static_cast<std::size_t>(i)] = {merge_path_part(a, i, threads)};
 }
 

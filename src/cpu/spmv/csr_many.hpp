@@ -86,7 +86,8 @@ class csr_many {
  public:
   /// A panel is made where column-major vectors are told to come, and where nothing is told, the effort is not none and
   /// it takes no more bytes than the matrix, or half a megabyte. No page of it is touched before it is used.
-  csr_many(const context& ctx, csr_view<T, O> a, int threads, const spmv_options& told);
+  /// `most`: threads.
+  csr_many(const context& ctx, csr_view<T, O> a, int most, const spmv_options& told);
   /// `a` has the pattern given to the constructor. Allocates nothing.
   void run(csr_view<T, O> a, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
            const many_finish& finish);
@@ -98,6 +99,7 @@ class csr_many {
  private:
   const V* turned(csr_view<T, O> a, const strided_vectors& x, index_t first, index_t width);
   static index_t vectors_at_once(csr_view<T, O> a, const spmv_options& told);
+  static int threads_of(csr_view<T, O> a, int most, const spmv_options& told);
 
   std::vector<many_part<V>> parts_;
   index_t at_once_;  // vectors that the panel has room for, or 0

@@ -301,7 +301,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   std::int64_t slots_ = 0;  // of values_, which are of as many bytes as the storage says; by slice of slice_alignment
   std::array<V, most_listed_values> list_{};
   std::vector<packed_part> parts_;
-  csr_many<T, V, O> many_{ctx_, a_, threads_, options_};
+  csr_many<T, V, O> many_{ctx_, a_, ctx_.threads(), options_};
   isa isa_ = best_isa();
   bool x_by_loads_ = false;
   packed_high<packed_kernel, V> high_{*this};
