@@ -80,12 +80,20 @@ struct alignas(64) worker {
   region* job = nullptr;
   int part = 0;
   pthread_t thread{};
-  std::atomic<bool> asleep = false;
+  enum : int { awake, asleep, moved };
+  std::atomic<int> rest = awake;
   cpu_set_t places{};  // as they were when it fell asleep
 
   /// A system that finds the other cores busy wakes a thread on the core of the one that calls it, where it waits for
-  /// milliseconds, as that one computes. So it must begin on another; awake, it takes its places back.
+  /// milliseconds, as that one computes. So it must begin on another; awake, it takes its places back. It does so after
+  /// it was moved, never before: it would stay where it was moved, and might share a core with its caller from then on.
   void move_aside() {
+    int is = asleep;
+    if (!rest.compare_exchange_strong(is, moved, std::memory_order_acquire)) return;
+    set_places_aside();
+    rest.store(asleep, std::memory_order_release);
+  }
+  void set_places_aside() {
     const int here = sched_getcpu();
     cpu_set_t others = places;
     if (here < 0 || here >= CPU_SETSIZE) return;
@@ -95,14 +103,15 @@ struct alignas(64) worker {
 
   void sleep_until_offered(int seen) {
     const bool known = pthread_getaffinity_np(pthread_self(), sizeof(places), &places) == 0;
-    asleep.store(known, std::memory_order_release);
+    if (known) rest.store(asleep, std::memory_order_release);
     offers.wait(seen, std::memory_order_acquire);
-    asleep.store(false, std::memory_order_relaxed);
-    if (known) pthread_setaffinity_np(pthread_self(), sizeof(places), &places);
+    if (!known) return;
+    for (int is = asleep; !rest.compare_exchange_weak(is, awake, std::memory_order_acquire); is = asleep) pause();
+    pthread_setaffinity_np(pthread_self(), sizeof(places), &places);
   }
 
   void wake(int with) {
-    if (asleep.load(std::memory_order_acquire)) move_aside();
+    move_aside();
     state.store(with, std::memory_order_release);
     offers.fetch_add(1, std::memory_order_release);
     offers.notify_all();

@@ -1,4 +1,6 @@
 // Threads: how many work wakes, what happens where none can be started, and in a child of fork.
+#include "core/workers.hpp"
+
 #include <omp.h>
 #include <pthread.h>
 #include <sched.h>
@@ -13,11 +15,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <tulle/ops/kernels.hpp>
 #include <tulle/tulle.hpp>
 
-#include "core/workers.hpp"
 #include "kernels/packed_parts.hpp"
 #include "support/errors.hpp"
 
@@ -181,34 +183,46 @@ TEST(Threads, DivideThePartsOfPacked) {
   EXPECT_EQ(before, 240);
 }
 
-/// A thread that slept is made to begin on another core than the caller's.
-TEST(Threads, WorkersThatSleptHaveAllTheirPlacesAgain) {
-  if (omp_get_proc_bind() != omp_proc_bind_false) GTEST_SKIP() << "workers have places of their own";
+cpu_set_t places_of_this_thread() {
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  pthread_getaffinity_np(pthread_self(), sizeof(all), &all);
+  return all;
+}
+/// Of a worker that takes a part; none where no core is left for one.
+std::optional<cpu_set_t> places_of_a_worker() {
   using clock = std::chrono::steady_clock;
-  constexpr std::chrono::milliseconds asleep(20);
   constexpr std::chrono::seconds patience(2);
-  const auto places = [] {
-    cpu_set_t all;
-    CPU_ZERO(&all);
-    pthread_getaffinity_np(pthread_self(), sizeof(all), &all);
-    return all;
-  };
-  const cpu_set_t mine = places();
   const auto caller = std::this_thread::get_id();
-  for (int i = 0; i < 5; ++i) {
-    std::atomic<bool> taken = false;
-    cpu_set_t theirs = mine;
+  std::atomic<bool> taken = false;
+  cpu_set_t theirs;
+  for_each_part(2, [&](int) {
+    if (std::this_thread::get_id() != caller) {
+      theirs = places_of_this_thread();
+      taken = true;
+    }
+    for (const auto end = clock::now() + patience; !taken && clock::now() < end;) sched_yield();
+  });
+  return taken ? std::optional(theirs) : std::nullopt;
+}
+
+/// A thread that slept is made to begin on another core than the caller's. `regions`: asked for one after another
+/// before it may have woken.
+void expect_all_places_again(int times, std::chrono::milliseconds asleep, int regions) {
+  if (omp_get_proc_bind() != omp_proc_bind_false) GTEST_SKIP() << "workers have places of their own";
+  const cpu_set_t mine = places_of_this_thread();
+  for (int i = 0; i < times; ++i) {
     std::this_thread::sleep_for(asleep);
-    for_each_part(2, [&](int) {
-      if (std::this_thread::get_id() != caller) {
-        theirs = places();
-        taken = true;
-      }
-      for (const auto end = clock::now() + patience; !taken && clock::now() < end;) sched_yield();
-    });
-    if (!taken) GTEST_SKIP() << "no core for a worker";
-    EXPECT_TRUE(CPU_EQUAL(&mine, &theirs));
+    for (int k = 0; k < regions; ++k) for_each_part(2, [](int) {});
+    const std::optional<cpu_set_t> theirs = places_of_a_worker();
+    if (!theirs) GTEST_SKIP() << "no core for a worker";
+    ASSERT_TRUE(CPU_EQUAL(&mine, &*theirs));
   }
+}
+
+TEST(Threads, WorkersThatSleptHaveAllTheirPlacesAgain) { expect_all_places_again(5, std::chrono::milliseconds(20), 0); }
+TEST(Threads, WorkersThatAreAskedAgainBeforeTheyWakeHaveAllTheirPlaces) {
+  expect_all_places_again(200, std::chrono::milliseconds(3), 6);
 }
 
 TEST(Threads, CallersOnThreadsOfTheirOwnDoNotDisturbEachOther) {
