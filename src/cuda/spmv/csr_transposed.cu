@@ -59,6 +59,11 @@ class csr_transposed final : public csr_operator<T, O> {
     const device_guard guard(this->device_);
     add_all(static_cast<T>(alpha), x, static_cast<T>(beta), y, native(stream));
   }
+  /// Its entry has no `finish`, and the pass that it would inherit multiplies by A.
+  void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                       const many_finish& finish, stream_view stream) override {
+    spmv_operator::apply_many_with(alpha, x, beta, y, finish, stream);
+  }
   bool store_in_order(const index_t*, bool) override { return false; }
 
  private:
