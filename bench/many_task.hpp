@@ -13,7 +13,7 @@ struct many_task {
   bool by_row;
   [[nodiscard]] std::string name() const { return fmt::format("{}{}", columns, by_row ? "r" : "c"); }
 };
-inline constexpr many_task many_tasks_cuda[] = {{32, true}, {32, false}, {8, true}, {128, true}};
+inline constexpr many_task many_tasks_cuda[] = {{32, true}, {32, false}, {8, true}, {128, true}, {8, false}};
 inline constexpr many_task many_tasks_cpu[] = {{8, true}, {32, true}, {8, false}, {32, false}};
 
 }  // namespace tulle::bench

@@ -18,7 +18,7 @@ import tune_cuda
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "src/plan/tuning/many/nvidia_h200.json"
 HEADER = ROOT / "src/plan/spmm_tuning_cuda.hpp"
-TASKS = ["8r", "32r", "128r", "32c"]
+TASKS = ["8r", "32r", "128r", "8c", "32c"]
 LEAST_SAMPLES = 20
 LEAST_GAIN = 1.001  # of a kernel that is ever chosen: what the others would take in the mean, were it not there
 NOT_JUDGED = {"default"}

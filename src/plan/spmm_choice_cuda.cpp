@@ -9,16 +9,15 @@
 namespace tulle {
 namespace {
 
-constexpr index_t few_columns = 8;  // measured by rows alone
+constexpr index_t few_columns = 8;
 
-/// Of the nearest number of columns; the other order counts as far as twice as many.
+/// Of the nearest number of columns in the same order.
 const spmm_task_costs& costs_for(const many_task& task) {
   const spmm_task_costs* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
   for (const spmm_task_costs& t : spmm_tuning_cuda.tasks) {
-    const bool other_order = t.by_row != task.by_row;
-    if (other_order && (task.by_row || t.columns > few_columns)) continue;
-    const double distance = std::abs(std::log2(static_cast<double>(task.columns) / t.columns)) + (other_order ? 1 : 0);
+    if (t.by_row != task.by_row) continue;
+    const double distance = std::abs(std::log2(static_cast<double>(task.columns) / t.columns));
     if (distance < least) best = &t, least = distance;
   }
   return *best;
@@ -45,7 +44,7 @@ bool is_considered(std::string_view kernel, const csr_stats& s, const many_task&
   if (kernel == "csr.warp") {
     return (!task.by_row || task.columns <= few_columns) && s.max <= longest_walked && s.skew < most_skew;
   }
-  if (kernel == "csr.pieces") return task.columns > few_columns;
+  if (kernel == "csr.pieces") return !task.by_row || task.columns > few_columns;
   if (kernel != "bin_bsr.compact") return true;
   const index_t b = best_bsr_block(s, task.value);
   constexpr double least_fill = 0.7;

@@ -24,7 +24,7 @@ struct spmm_device_class {
   std::string_view device;
   int multiprocessors;
   double memory_gbs;  // as the driver says
-  std::array<spmm_task_costs, 4> tasks;
+  std::array<spmm_task_costs, 5> tasks;
 };
 
 /// `s` with reads of X, as a device samples them. `task.value`: bytes of a value.

@@ -73,6 +73,7 @@ class spmm_terms_of {
 
   [[nodiscard]] terms of(std::string_view kernel) const {
     const bool packed = kernel == "packed", in_sectors = kernel == "csr.warp" && !by_row_;
+    const piece_shape pieces = kernel == "csr.pieces" ? shape_of_pieces() : piece_shape{};
     const double n = static_cast<double>(s_.nnz) / million, rows = s_.rows / million;
     const double panel = lines_at_once(kernel);
     const double past = past_l2(s_.cols * std::min(lines_, panel) * line_bytes);
@@ -85,16 +86,20 @@ class spmm_terms_of {
     t[terms::cols] = s_.cols / million * lines_;
     t[terms::entries] = n;
     t[terms::lines] = n * lines_;
-    t[terms::tile] = n * lines_ * read(&csr_stats::x_reads::tile_sectors, in_sectors);
-    t[terms::window] = n * lines_ * read(&csr_stats::x_reads::window_sectors, in_sectors);
     t[terms::slab] = n * lines_ * read(&csr_stats::x_reads::slab_sectors, in_sectors);
-    t[terms::far] = t[terms::window] * past;
-    t[terms::far_slab] = t[terms::slab] * past;
+    if (pieces.by_column) {  // the same part of X in many rows, which L2 holds
+      t[terms::tile] = t[terms::window] = t[terms::slab];
+    } else {
+      t[terms::tile] = n * lines_ * read(&csr_stats::x_reads::tile_sectors, in_sectors);
+      t[terms::window] = n * lines_ * read(&csr_stats::x_reads::window_sectors, in_sectors);
+      t[terms::far] = t[terms::window] * past;
+      t[terms::far_slab] = t[terms::slab] * past;
+    }
     t[terms::bytes] = n * passes * (value_ + (packed ? s_.offset_bytes : 4));
     t[terms::longest] = s_.max / 1000.0 * lines_;
     t[terms::ragged] = n * padding * std::max(1.0, lines_);
     t[terms::few_rows] = std::max(0.0, 1 - s_.rows / resident_) * s_.mean / 1000 * lines_;
-    t[terms::cuts] = s_.max > longest_whole(kernel) ? 1 : 0;
+    t[terms::cuts] = s_.max > (kernel == "csr.pieces" ? pieces.longest_whole() : longest_of_packed()) ? 1 : 0;
     t[terms::few_entries] = std::max(0.0, 1 - n / 0.1);
     t[terms::ragged_rows] = rows * lines_ * padding;
     if (kernel == "csr.warp") {
@@ -113,12 +118,12 @@ class spmm_terms_of {
     if (kernel == "packed") return 1;
     return kernel == "csr.pieces" ? 4 : lines_;
   }
-  /// Entries from which a row is cut, about: the sums of its parts are added when all are there.
-  [[nodiscard]] double longest_whole(std::string_view kernel) const {
-    if (kernel == "csr.pieces") {
-      const int groups = lines_ > 2 ? 1 : lines_ > 1 ? 2 : 4;  // of a warp
-      return static_cast<double>(shape_of_streams(s_, multiprocessors_, groups).longest_whole());
-    }
+  [[nodiscard]] piece_shape shape_of_pieces() const {
+    const int groups = lines_ > 2 ? 1 : lines_ > 1 ? 2 : 4;  // of a warp
+    return shape_of_streams(s_, multiprocessors_, groups);
+  }
+  /// Entries from which `packed` cuts a row, about: the sums of its parts are added when all are there.
+  [[nodiscard]] double longest_of_packed() const {
     const double of_a_lane = std::ceil(2 * static_cast<double>(s_.nnz) / resident_);
     return 64 * std::clamp(of_a_lane, 2.0, 32.0);
   }

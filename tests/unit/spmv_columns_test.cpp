@@ -163,6 +163,33 @@ TEST_P(spmv_columns, of_long_rows_among_short_ones) {
     }
   }
 }
+/// Rows so long, and so many entries, that pieces of rows are taken by column; among them short and empty rows.
+TEST_P(spmv_columns, of_long_rows_by_column) {
+  if (ctx().backend() != backend_kind::cuda) GTEST_SKIP() << "a kernel of CUDA";
+  plain_csr<> m{0, 3000};
+  while (m.rows < 7 * ctx().info().multiprocessors) {
+    const index_t r = m.rows;
+    std::vector<index_t> columns(r % 7 == 3 ? 0 : r % 5 == 0 ? 40 : 2000 + r % 301);
+    for (std::size_t k = 0; k < columns.size(); ++k) columns[k] = (r * 31 + static_cast<index_t>(k)) % m.cols;
+    std::ranges::sort(columns);
+    m.add_row(columns);
+  }
+  add_values(m);
+  const auto run = [&]<class T>(T, index_t told, vector_order order, index_t count) {
+    spmv_options options;
+    options.kernel = "csr.pieces";
+    options.columns = told;
+    options.columns_order = order;
+    const csr<T> a = of_type<T>(m, ctx());
+    const any_spmv_plan plan(ctx(), a, options);
+    EXPECT_NE(plan.explain().find("by column"), std::string::npos) << plan.explain();
+    check<T>(ctx(), plan, m, {m.cols, count, order, 0}, {m.rows, count, order, 0});
+  };
+  run(1.0F, 32, row_major, 32);
+  run(1.0F, 128, row_major, 128);
+  run(1.0F, 0, row_major, 64);
+  run(1.0, 32, column_major, 32);
+}
 /// Kernels read entries in groups, whose last ones may be none.
 TEST_P(spmv_columns, do_not_take_rows_of_x_that_no_entry_has) {
   plain_csr<> m = long_among_short(500, 31, 300);

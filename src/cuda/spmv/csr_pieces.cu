@@ -2,7 +2,8 @@
 // Where rows of X have 128 bytes and more, rows are taken in pieces of equal work (row_pieces.cuh), a warp each. A lane
 // holds 16 bytes of a row of Y, `across` lanes side by side a panel of up to 512 bytes, and the groups of `across`
 // lanes of a warp each take an equal part of its piece's entries one after another, whatever rows they are of
-// (csr_pieces_stream.cuh; Yan, Li, Zhang and Zhou, PPoPP 2014, for a bit that says where a row ends).
+// (csr_pieces_stream.cuh; Yan, Li, Zhang and Zhou, PPoPP 2014, for a bit that says where a row ends). Pieces of long
+// rows are taken in the order of their first columns.
 // Where they are shorter, or lie by columns, and rows of A differ in length, `along` lanes take every along-th entry of
 // a row, and the lanes left are for other rows of the piece (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024,
 // for parts of long rows); these pieces are divided apart. Parts of cut rows leave their sums in memory, and a second
@@ -56,8 +57,9 @@ class csr_pieces final : public csr_operator<T, O> {
     if (in_lines) {
       const int groups = told ? 32 / lanes_across(o.columns, each) : 3;
       ends_.emplace(ctx, a.rowptr, a.rows, a.nnz, s.max > 0 ? std::optional(s.empty_rows) : std::nullopt);
-      row_pieces<O> pieces(ctx, ends_->rowptr(), ends_->rows(), a.nnz, s.max,
-                           shape_of_streams(s, this->multiprocessors_, groups));
+      const piece_shape shape = shape_of_streams(s, this->multiprocessors_, groups);
+      row_pieces<O> pieces(ctx, ends_->rowptr(), ends_->rows(), a.nnz, s.max, shape);
+      if (shape.by_column) pieces.take_by_column(ctx, a.colind, a.cols);
       ends_->renumber(ctx, pieces);
       by_lines_ = divided(std::move(pieces), o.columns);
     }
@@ -90,7 +92,8 @@ class csr_pieces final : public csr_operator<T, O> {
   [[nodiscard]] std::string parameters() const override {
     if (!by_lines_ && !by_lanes_) return "rows whole";
     const piece_shape& shape = (by_lines_ ? by_lines_ : by_lanes_)->pieces.shape();
-    return "work=" + std::to_string(shape.work) + " whole=" + std::to_string(shape.longest_whole());
+    return "work=" + std::to_string(shape.work) + " whole=" + std::to_string(shape.longest_whole()) +
+           (shape.by_column ? " by column" : "");
   }
 
  private:

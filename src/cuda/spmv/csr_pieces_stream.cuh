@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
   __shared__ int4 kept[2][piece_stream::threads];  // sums of a lane's first row, where it is open, and of its last
   stream_entries<T>& mine = of_group[threadIdx.x / Across];
   start_dependents();
-  const std::int64_t w = grid_thread() / 32;
+  const std::int64_t w = pieces.taken_by(grid_thread() / 32);
   const int group = lane_id() / Across, lane = lane_id() % Across;
   const index_t column0 = (static_cast<index_t>(blockIdx.y) * Across + lane) * count;
   const bool live = column0 < rows_of_x.columns;

@@ -1,6 +1,8 @@
-// Finds where the pieces of a CSR's rows begin: one thread and one binary search in the offsets for each.
+// Finds where the pieces of a CSR's rows begin: one thread and one binary search in the offsets for each. Sorts them by
+// column where they are taken so.
 #include "cuda/device/grid.cuh"
 #include "cuda/runtime/launch.cuh"
+#include "cuda/runtime/primitives.hpp"
 #include "cuda/spmv/row_pieces.cuh"
 
 namespace tulle::cuda {
@@ -54,6 +56,22 @@ __global__ void piece_begins_kernel(const O* rowptr, index_t rows, O nnz, piece_
   for (std::int64_t s = slot; s <= last; ++s) place[s] = at + 1 + static_cast<std::int32_t>(s - slot);
 }
 
+constexpr int number_bits = 32;  // of a key: the piece, and above it its first column
+
+template <class O>
+__global__ void piece_keys_kernel(row_pieces_view<O> pieces, const index_t* colind, std::uint64_t* key) {
+  const std::int64_t w = grid_thread();
+  if (w >= pieces.count) return;
+  const O first = pieces.begin[w].entry;
+  const index_t column = first < pieces.begin[w + 1].entry ? colind[first] : 0;
+  key[w] = static_cast<std::uint64_t>(column) << number_bits | static_cast<std::uint64_t>(w);
+}
+
+__global__ void piece_order_kernel(const std::uint64_t* key, std::int64_t count, std::int32_t* order) {
+  const std::int64_t i = grid_thread();
+  if (i < count) order[i] = static_cast<std::int32_t>(key[i]);
+}
+
 std::int64_t pieces_of(std::int64_t rows, std::int64_t nnz, const piece_shape& shape) {
   return ceil_div(nnz + row_work * rows, shape.work);
 }
@@ -77,6 +95,15 @@ row_pieces<O>::row_pieces(const context& ctx, const O* rowptr, index_t rows, O n
   if (!may_cut) return;
   copy_bytes(ctx, &counts_, memory_space::host, counts.data(), memory_space::device, sizeof(counts_));
   if (counts_.rows == 0) place_ = {}, cut_ = {};
+}
+
+template <class O>
+void row_pieces<O>::take_by_column(const context& ctx, const index_t* colind, index_t cols) {
+  buffer<std::uint64_t> keys(ctx, static_cast<std::size_t>(count_));
+  launch("row_pieces.keys", piece_keys_kernel<O>, threads_for(count_), native(ctx), view(), colind, keys.data());
+  sort_keys(ctx, keys, number_bits, number_bits + bits_for(cols));
+  order_ = buffer<std::int32_t>(ctx, static_cast<std::size_t>(count_));
+  launch("row_pieces.order", piece_order_kernel, threads_for(count_), native(ctx), keys.data(), count_, order_.data());
 }
 
 template class row_pieces<std::int32_t>;

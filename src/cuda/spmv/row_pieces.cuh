@@ -39,8 +39,13 @@ struct row_pieces_view {
   std::int64_t count;
   int per_slot;
   const std::int32_t* place;  // of the part behind each slot's cut; none: no row is cut
+  const std::int32_t* order;  // in which pieces are taken; none: one after another
 
 #ifdef __CUDACC__
+  /// The piece that warp i takes.
+  [[nodiscard]] __device__ __forceinline__ std::int64_t taken_by(std::int64_t i) const {
+    return order != nullptr && i < count ? order[i] : i;
+  }
   /// The place of the part of piece w, which begins at a cut.
   [[nodiscard]] __device__ __forceinline__ std::int32_t behind(std::int64_t w) const { return place[w / per_slot]; }
   /// The place of the part before the first cut of a row, at which piece w begins.
@@ -56,19 +61,24 @@ class row_pieces {
   /// `longest`: row, in entries; 0: not known. Waits for the context's stream where rows may have to be cut.
   row_pieces(const context& ctx, const O* rowptr, index_t rows, O nnz, index_t longest, piece_shape shape);
 
-  [[nodiscard]] row_pieces_view<O> view() const { return {begin_.data(), count_, shape_.per_slot, place_.data()}; }
+  /// Pieces are taken in the order of their first columns from now on (piece_shape::by_column).
+  void take_by_column(const context& ctx, const index_t* colind, index_t cols);
+
+  [[nodiscard]] row_pieces_view<O> view() const {
+    return {begin_.data(), count_, shape_.per_slot, place_.data(), order_.data()};
+  }
   /// Rows that are cut, in any order.
   [[nodiscard]] const cut_row* cuts() const { return cut_.data(); }
   [[nodiscard]] cut_row* cuts() { return cut_.data(); }
   [[nodiscard]] const cut_counts& counts() const { return counts_; }
-  [[nodiscard]] std::size_t bytes() const { return begin_.bytes() + place_.bytes() + cut_.bytes(); }
+  [[nodiscard]] std::size_t bytes() const { return begin_.bytes() + place_.bytes() + order_.bytes() + cut_.bytes(); }
   [[nodiscard]] const piece_shape& shape() const { return shape_; }
 
  private:
   piece_shape shape_;
   std::int64_t count_;
   buffer<piece_begin<O>> begin_;
-  buffer<std::int32_t> place_;
+  buffer<std::int32_t> place_, order_;
   buffer<cut_row> cut_;
   cut_counts counts_;
 };
