@@ -42,17 +42,19 @@ struct piece_share {
   [[nodiscard]] bool keeps_rows() const { return row <= std::max(fair(), short_row); }
 };
 
-/// Where each of `groups` groups of lanes takes its part of a piece as a stream. About 64 entries: in small matrices
-/// fewer, so that there are enough groups, in large ones more, so that fewer rows are cut, but not where rows are
-/// short and alike, as neighbours then read the same rows of X at the same time (H200, 27 points, f32, 128 columns:
-/// 4604 us with 64 entries, 5799 with 192). A row of up to 64 entries is not cut, nor one of usual length, nor one half
-/// as long again. Work is at most that of the longest row that is not cut: pieces of different work keep the lanes of a
-/// warp waiting.
+/// Where each of `groups` groups of lanes of a warp takes its part of a piece as a stream, for `panels` panels of
+/// columns. About 64 entries: in small matrices fewer, so that there are enough groups, in large ones more, so that
+/// fewer rows are cut, but not where rows are short and alike, as neighbours then read the same rows of X at the same
+/// time (H200, 27 points, f32, 128 columns: 4604 us with 64 entries, 5799 with 192). Where all pieces fit the device at
+/// once or twice there are just as many as do: one more keeps all waiting (a mesh of 1.1 million entries, f32, 32
+/// columns: 26 us with 64 entries, 23 with 93). A row of up to 64 entries is not cut, nor one of usual length, nor one
+/// half as long again. Work is at most that of the longest row that is not cut: pieces of different work keep the lanes
+/// of a warp waiting.
 /// Rows of four pieces and more are cut into short ones, which are taken by column: what runs at the same time then
 /// reads the same part of X in many rows, out of L1 or at least out of L2 (H200, f64, 32 columns: 20k x 2M with 1500 a
 /// row 1590 us one after another, 1012 by column, 5000 x 5000 dense 701 and 459). A group of lanes alone gets 96
 /// entries, so that there is room for the parts.
-inline piece_shape shape_of_streams(const csr_stats& s, int multiprocessors, int groups) {
+inline piece_shape shape_of_streams(const csr_stats& s, int multiprocessors, int groups, std::int64_t panels) {
   constexpr double usual = 64, least = 4, most = 192, alike = 4;  // alike: skew
   constexpr std::int64_t never_cut = 64, pieces_of_long_row = 4;
   const piece_share share(s, multiprocessors);
@@ -67,7 +69,14 @@ inline piece_shape shape_of_streams(const csr_stats& s, int multiprocessors, int
     const bool is_long = groups > 1 && share.row >= never_cut;
     of_group = std::min(of_group, is_long ? 1.5 * usual : usual);
   }
-  const std::int64_t work = static_cast<std::int64_t>(of_group) * groups;
+  constexpr double warps = 24, longest = 128;  // of a multiprocessor at once; of a group
+  const double of_wave = share.of_group * piece_share::per_processor * static_cast<double>(panels) / (warps * groups);
+  if (of_wave <= longest) {
+    of_group = std::max(of_group, of_wave);
+  } else if (of_wave <= 2 * longest) {
+    of_group = of_wave / 2;
+  }
+  const std::int64_t work = static_cast<std::int64_t>(std::ceil(of_group)) * groups;
   if (!share.keeps_rows()) {
     return piece_shape::of(work, std::clamp<std::int64_t>(share.fair(), never_cut, piece_share::longest_whole));
   }

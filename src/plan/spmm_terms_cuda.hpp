@@ -120,7 +120,8 @@ class spmm_terms_of {
   }
   [[nodiscard]] piece_shape shape_of_pieces() const {
     const int groups = lines_ > 2 ? 1 : lines_ > 1 ? 2 : 4;  // of a warp
-    return shape_of_streams(s_, multiprocessors_, groups);
+    const double panels = std::max(1.0, std::ceil(lines_ / 4));
+    return shape_of_streams(s_, multiprocessors_, groups, static_cast<std::int64_t>(panels));
   }
   /// Entries from which `packed` cuts a row, about: the sums of its parts are added when all are there.
   [[nodiscard]] double longest_of_packed() const {

@@ -55,9 +55,10 @@ class csr_pieces final : public csr_operator<T, O> {
     const bool in_lines =
         told ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns) : !stays_whole(usual_columns);
     if (in_lines) {
-      const int groups = told ? 32 / lanes_across(o.columns, each) : 3;
+      const int across = told ? lanes_across(o.columns, each) : 0, groups = told ? 32 / across : 3;
+      const std::int64_t panels = told ? ceil_div(o.columns, across * each) : 1;
       ends_.emplace(ctx, a.rowptr, a.rows, a.nnz, s.max > 0 ? std::optional(s.empty_rows) : std::nullopt);
-      const piece_shape shape = shape_of_streams(s, this->multiprocessors_, groups);
+      const piece_shape shape = shape_of_streams(s, this->multiprocessors_, groups, panels);
       row_pieces<O> pieces(ctx, ends_->rowptr(), ends_->rows(), a.nnz, s.max, shape);
       if (shape.by_column) pieces.take_by_column(ctx, a.colind, a.cols);
       ends_->renumber(ctx, pieces);
