@@ -53,10 +53,11 @@ struct piece_share {
 /// Rows of four pieces and more are cut into short ones, which are taken by column: what runs at the same time then
 /// reads the same part of X in many rows, out of L1 or at least out of L2 (H200, f64, 32 columns: 20k x 2M with 1500 a
 /// row 1590 us one after another, 1012 by column, 5000 x 5000 dense 701 and 459). A group of lanes alone gets 96
-/// entries, so that there is room for the parts.
+/// entries, so that there is room for the sums of parts.
 inline piece_shape shape_of_streams(const csr_stats& s, int multiprocessors, int groups, std::int64_t panels) {
   constexpr double usual = 64, least = 4, most = 192, alike = 4;  // alike: skew
   constexpr std::int64_t never_cut = 64, pieces_of_long_row = 4;
+  constexpr std::int64_t room_for_parts = 85;  // as much as the matrix, with 128 columns of f64
   const piece_share share(s, multiprocessors);
   const std::int64_t by_column = groups == 1 ? 96 : 64 * std::int64_t{groups};
   if (share.of_group >= usual && share.row >= pieces_of_long_row * by_column) {
@@ -78,7 +79,8 @@ inline piece_shape shape_of_streams(const csr_stats& s, int multiprocessors, int
   }
   const std::int64_t work = static_cast<std::int64_t>(std::ceil(of_group)) * groups;
   if (!share.keeps_rows()) {
-    return piece_shape::of(work, std::clamp<std::int64_t>(share.fair(), never_cut, piece_share::longest_whole));
+    const std::int64_t least_whole = groups == 1 ? room_for_parts : never_cut;
+    return piece_shape::of(work, std::clamp(share.fair(), least_whole, piece_share::longest_whole));
   }
   const std::int64_t usual_row = share.row + share.row / 2;
   const std::int64_t whole = s.max > 0 ? std::min<std::int64_t>(s.max + row_work, usual_row) : usual_row;
