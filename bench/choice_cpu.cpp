@@ -30,7 +30,6 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string_view>
-#include <thread>
 #include <tulle/tulle.hpp>
 #include <utility>
 
@@ -40,6 +39,7 @@
 #include "kernels/processor.hpp"
 #include "plan/choose_spmv.hpp"
 #include "plan/spmv_costs_cpu.hpp"
+#include "openmp_turns.hpp"
 #include "record.hpp"
 #include "spmv_families.hpp"
 #include "spmv_peers.hpp"
@@ -69,7 +69,7 @@ struct candidate {
   std::string name;
   std::function<void()> apply;
   bool is_peer = false;
-  bool is_other = false;  // on OpenMP's threads, which spin for some milliseconds after their last region
+  bool is_other = false;  // on OpenMP's threads (openmp_turns.hpp)
   std::vector<double> times{};
   bool hopeless = false;
 
@@ -83,18 +83,12 @@ double sample(const candidate& c, int many) {
   return since(begin) / many;
 }
 
-/// Applications for so many microseconds: the threads of `c` are awake then.
-void wake(const candidate& c, double least) {
-  for (const auto begin = clock::now(); since(begin) < least;) c.apply();
-}
-
 /// Applications in a row, in turns. On several threads the threads of the library before have gone to sleep when
 /// another's turn begins, and its own are awake when it is timed.
 void measure(std::vector<candidate>& all, int threads) {
   constexpr double turn = 120, hopeless = 5, soon_over = 20;  // microseconds, but for the second
   constexpr int few = 9, many_alone = 15;
-  constexpr double awake = 500;  // microseconds
-  constexpr auto asleep = std::chrono::milliseconds(12);
+  constexpr std::chrono::microseconds awake{500};
   double fastest = std::numeric_limits<double>::infinity();
   std::vector<double> first;
   for (candidate& c : all) {
@@ -113,8 +107,8 @@ void measure(std::vector<candidate>& all, int threads) {
     bool others = true;  // had the turn before
     for (candidate& c : all) {
       if (c.hopeless) continue;
-      if (threads > 1 && c.is_other != others) std::this_thread::sleep_for(asleep);
-      if (threads > 1) wake(c, awake);
+      if (threads > 1 && c.is_other != others) wait_for_sleep();
+      if (threads > 1) keep_awake(awake, c.apply);
       others = c.is_other;
       c.times.push_back(sample(c, in_a_row));
     }

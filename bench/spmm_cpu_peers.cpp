@@ -1,7 +1,6 @@
 // Y = A X on the CPU beside MKL's inspector-executor, in one process, in turns, so that what disturbs one disturbs both.
-// On several threads OpenMP's spin for some milliseconds after their last region: a turn begins when they have gone to
-// sleep, and with a millisecond that is not measured. bench/compare_spmm_cpu.py builds and runs it; it is no part of the
-// build.
+// On several threads a turn begins when OpenMP's have gone to sleep, and with a millisecond that is not measured.
+// bench/compare_spmm_cpu.py builds and runs it; it is no part of the build.
 //
 //   spmm_cpu_peers THREADS MILLISECONDS MKL_LIBRARY|- [MATRIX|families:NONZEROS:VARIANT]...
 //
@@ -16,11 +15,11 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
-#include <thread>
 #include <tulle/tulle.hpp>
 #include <vector>
 
 #include "mkl_library.hpp"
+#include "openmp_turns.hpp"
 #include "spmv_families.hpp"
 
 namespace {
@@ -140,11 +139,9 @@ problem<T> make_problem(const tulle::context& ctx, const pattern& from, index_t 
 
 /// What the other left in the caches is gone. `alone`: on one thread.
 void warm_up(const peer& of, bool alone) {
-  constexpr auto asleep = std::chrono::milliseconds(12);
-  constexpr double awake = 1000;  // us
   if (alone) return of.apply();
-  std::this_thread::sleep_for(asleep);
-  for (const auto start = clock_type::now(); microseconds(start) < awake;) of.apply();
+  tulle::bench::wait_for_sleep();
+  tulle::bench::keep_awake(std::chrono::milliseconds(1), of.apply);
 }
 
 template <class T>

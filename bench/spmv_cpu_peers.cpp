@@ -14,10 +14,12 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <thread>
 #include <tulle/tulle.hpp>
 #include <vector>
 
 #include "mkl_library.hpp"
+#include "openmp_turns.hpp"
 
 namespace {
 
@@ -40,11 +42,16 @@ struct peer {
   std::vector<double> cold, warm;
 };
 
-/// Overwrites more than the last-level cache.
+/// Overwrites more than the last-level cache, on threads that end.
 void evict(int threads) {
   static std::vector<unsigned char> bytes(std::size_t{512} << 20);
-#pragma omp parallel for num_threads(threads)
-  for (std::size_t i = 0; i < bytes.size(); i += 64) ++bytes[i];
+  const auto part = [&](int of) {
+    const std::size_t share = bytes.size() / static_cast<std::size_t>(threads);
+    for (std::size_t i = 0; i < share; i += 64) ++bytes[static_cast<std::size_t>(of) * share + i];
+  };
+  std::vector<std::jthread> all;
+  for (int i = 1; i < threads; ++i) all.emplace_back(part, i);
+  part(0);
 }
 
 template <class T>
@@ -137,15 +144,18 @@ void dump(const problem<T>& p, const std::string& folder) {
   dump(folder + "/bound", p.reference.bound.data(), p.reference.bound.size());
 }
 
-/// In turns: one cold run of each, then of each two to fill the caches and three timed.
+/// In turns: one cold run of each, then of each two to fill the caches and three timed. On several threads a cold run
+/// begins with all of them asleep, and on warm ones they are awake.
 void measure(std::vector<peer>& peers, int threads, int repeats) {
   for (int i = 0; i < repeats; ++i) {
     std::ranges::rotate(peers, peers.begin() + 1);  // none is always the first
     for (peer& p : peers) {
       evict(threads);
+      if (threads > 1) tulle::bench::wait_for_sleep();
       auto start = clock_type::now();
       p.apply();
       p.cold.push_back(microseconds(start));
+      if (threads > 1) tulle::bench::keep_awake(std::chrono::milliseconds(1), p.apply);
       for (int k = 0; k < 5; ++k) {
         start = clock_type::now();
         p.apply();

@@ -196,7 +196,7 @@ spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, pro
   if (!floating(types)) return in_csr(s, threads, say(why, "{} values stay in CSR", name(types.value)));
   const auto pads = [&](double padding) { return pads_too_much(padding, padding * static_cast<double>(s.nnz)); };
   const auto value = static_cast<double>(size_of(types.value));
-  if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes_cpu(processor, size_of(types.value))) {
+  if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes_cpu(processor)) {
     if (pads(packed_sorted_padding(s)))
       return in_csr(s, threads,
                     say(why, "slices of 32 rows would have {:.1f} slots a nonzero", packed_sorted_padding(s)));

@@ -146,16 +146,16 @@ inline constexpr spmv_costs_cpu costs_by_gathers{{
       {89.8, 3.13, 0, 0.782, 0.0895, 0.775, 0.632, 7.03, 0.00418, 0}}},  // bin_bsr.compact
 }};
 inline constexpr spmv_costs_cpu costs_by_loads{{
-    {{{6.53, 0.774, 0.303, 0.0891, 0.833, 0.169, 0.653, 0.00642, 0, 0},
-      {12.3, 1.03, 0.283, 0, 1.34, 0.115, 0.728, 0.00574, 0, 0}}},  // csr.serial
-    {{{33.7, 0.47, 4.43, 9.82, 0.319, 0.594, 6.16, 0.125, 0.276, 0.0182, 0.303},
-      {33.1, 2.49, 1.98, 5.14, 0.246, 0.733, 8.72, 0.113, 0.203, 0.011, 0.283}}},  // packed
-    {{{14.6, 8.77, 10.5, 0.392, 1.39, 0.247, 0.315, 0.0113, 0, 0},
-      {19.1, 6.01, 18, 0.455, 0.128, 0.0764, 0.276, 0.0017, 0, 0}}},  // sell
-    {{{21.4, 1.28, 0.237, 1.15, 0.137, 0.453, 1.78, 2.12, 0.0109, 0},
-      {25.8, 3.89, 0.00816, 1.23, 0.0699, 0.424, 1, 1.3, 0.0114, 0}}},  // bsr
-    {{{83.4, 3.11, 0, 0.541, 0.201, 0.369, 1.32, 4.6, 0.014, 0},
-      {94.2, 2.3, 0.2, 0.929, 0.0915, 0.336, 1.07, 4.07, 0.015, 0}}},  // bin_bsr.compact
+    {{{6.41, 0.567, 0.256, 0, 0.31, 0.111, 0.137, 0.00414, 0, 0, 0},
+      {12.3, 1.03, 0.283, 0, 1.34, 0.115, 0.728, 0.00574, 0, 0, 0}}},  // csr.serial
+    {{{33.1, 0, 3.28, 6.71, 1.94, 0.555, 2.65, 0.096, 0.16, 0.0141, 0.342},
+      {32.6, 2.16, 2.07, 5.25, 0, 0.766, 8.37, 0.119, 0.209, 0.0105, 0.378}}},  // packed
+    {{{11.1, 6.19, 9.87, 0.327, 0.601, 0.072, 0.0865, 0.00484, 0, 0, 0},
+      {19.1, 6.01, 18, 0.455, 0.128, 0.0764, 0.276, 0.0017, 0, 0, 0}}},  // sell
+    {{{17.2, 0.88, 0.166, 0.981, 0.0977, 0.393, 1.47, 2.46, 0.00849, 0, 0},
+      {25.8, 3.89, 0.00816, 1.23, 0.0699, 0.424, 1, 1.3, 0.0114, 0, 0}}},  // bsr
+    {{{63.7, 2.73, 0, 0.417, 0.164, 0.232, 0.628, 1.63, 0.0069, 0, 0},
+      {94.2, 2.3, 0.2, 0.929, 0.0915, 0.336, 1.07, 4.07, 0.015, 0, 0}}},  // bin_bsr.compact
 }};
 inline constexpr spmv_costs_cpu costs_by_narrow{{
     {{{8.13, 1.02, 0.406, 0.0702, 0.105, 0.211, 0.889, 0.00408, 0, 0, 0},
@@ -178,9 +178,9 @@ inline const spmv_costs_cpu& costs_cpu(processor_class c) {
 }
 
 /// Above this many bytes of values and columns what memory gives decides, which the predicted times do not foresee; but
-/// for floats where loads pay (Zen 5, families left out of the fit: 1.02 of the fastest, by the rules 1.07).
-constexpr double most_predicted_bytes_cpu(processor_class c, std::size_t value_bytes) {
-  if (c == processor_class::loads && value_bytes < 8) return std::numeric_limits<double>::infinity();
+/// where loads pay they do (Zen 5, families left out of the fit: f64 1.08 of the fastest, by the rules 1.13).
+constexpr double most_predicted_bytes_cpu(processor_class c) {
+  if (c == processor_class::loads) return std::numeric_limits<double>::infinity();
   return (c == processor_class::gathers ? 4 : 32) << 20;
 }
 

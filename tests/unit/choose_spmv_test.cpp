@@ -314,7 +314,7 @@ TEST(ChooseSpmvCpu, TakesBlocksThatAreFull) {
 }
 
 TEST(ChooseSpmvCpu, KeepsColumnsAsTheyAreWhereGathersAreSlow) {
-  csr_stats s = regular(2'000, 6);
+  csr_stats s = regular(20'000, 6);
   s.stddev = 2.4, s.sell_padding = 1.6, s.sell_sorted_padding = 1.02, s.gather_sectors = 26;
   EXPECT_EQ(on_cpu(s, f64, processor_class::gathers), "packed");
   EXPECT_EQ(on_cpu(s, f64, processor_class::loads), "sell");
