@@ -26,8 +26,10 @@ struct piece_shape {
 
 /// What the work of all rows comes to.
 struct piece_share {
+  static constexpr int stream_warps = 24;             // of a multiprocessor, all that take streams at once
   static constexpr std::int64_t per_processor = 128;  // groups of lanes, about as many as are there at once
-  static constexpr std::int64_t short_row = 128, longest_whole = 4096;
+  static constexpr std::int64_t short_row = 128, longest_whole = 4096, never_cut = 64;
+  static constexpr int stream = 64;  // entries of a group, usually
 
   std::int64_t row;  // a row of usual length
   double of_group;   // what each group of lanes would get
@@ -42,42 +44,41 @@ struct piece_share {
   [[nodiscard]] bool keeps_rows() const { return row <= std::max(fair(), short_row); }
 };
 
-/// Where each of `groups` groups of lanes of a warp takes its part of a piece as a stream, for `panels` panels of
-/// columns. About 64 entries: in small matrices fewer, so that there are enough groups, in large ones more, so that
-/// fewer rows are cut, but not where rows are short and alike, as neighbours then read the same rows of X at the same
-/// time (H200, 27 points, f32, 128 columns: 4604 us with 64 entries, 5799 with 192). Where all pieces fit the device at
-/// once or twice there are just as many as do: one more keeps all waiting (a mesh of 1.1 million entries, f32, 32
-/// columns: 26 us with 64 entries, 23 with 93). A row of up to 64 entries is not cut, nor one of usual length, nor one
-/// half as long again. Work is at most that of the longest row that is not cut: pieces of different work keep the lanes
-/// of a warp waiting.
-/// Rows of four pieces and more are cut into short ones, which are taken by column: what runs at the same time then
-/// reads the same part of X in many rows, out of L1 or at least out of L2 (H200, f64, 32 columns: 20k x 2M with 1500 a
-/// row 1590 us one after another, 1012 by column, 5000 x 5000 dense 701 and 459). A group of lanes alone gets 96
-/// entries, so that there is room for the sums of parts.
+/// Entries that each of `groups` groups of lanes of a warp takes one after another, for `panels` panels of columns.
+/// About 64: in small matrices fewer, so that there are enough groups, in large ones more, so that fewer rows are cut,
+/// but not where rows are short and alike (up to 96 where they have 64 and groups are several), as neighbours then read
+/// the same rows of X at the same time (H200, 27 points, f32, 128 columns: 4604 us with 64 entries, 5799 with 192).
+/// Where all pieces fit the device at once or twice, so many that they do just so: one more keeps all waiting (a mesh
+/// of 1.1 million entries, f32, 32 columns: 26 us with 64 entries, 23 with 93).
+inline double stream_length(const csr_stats& s, const piece_share& share, int groups, std::int64_t panels) {
+  constexpr double usual = piece_share::stream, least = 4, most = 192, alike = 4, longest_of_wave = 128;  // alike: skew
+  const double of_wave =
+      share.of_group * piece_share::per_processor * static_cast<double>(panels) / (piece_share::stream_warps * groups);
+  if (of_wave > longest_of_wave && of_wave <= 2 * longest_of_wave) return of_wave / 2;
+  const double by = share.of_group >= usual || groups == 1 ? 0.2 : 0.5;
+  double length = std::clamp(usual * std::pow(share.of_group / usual, by), least, most);
+  if (s.skew >= alike && groups == 1) length = std::min(2 * length, most);
+  if (s.skew < alike && share.row <= piece_share::short_row) {
+    length = std::min(length, groups > 1 && share.row >= piece_share::never_cut ? 1.5 * usual : usual);
+  }
+  return of_wave <= longest_of_wave ? std::max(length, of_wave) : length;
+}
+
+/// Where groups of lanes take their parts of a piece as streams. A row of up to 64 entries is not cut, nor one of usual
+/// length, nor one half as long again. Work is at most that of the longest row that is not cut: pieces of different
+/// work keep the lanes of a warp waiting. Rows of four pieces and more are cut into short ones, which are taken by
+/// column: what runs at the same time then reads the same part of X in many rows, out of L1 or at least out of L2
+/// (H200, f64, 32 columns: 20k x 2M with 1500 a row 1590 us one after another, 1012 by column, 5000 x 5000 dense 701
+/// and 459). A group of lanes alone gets 96 entries, so that there is room for the sums of parts.
 inline piece_shape shape_of_streams(const csr_stats& s, int multiprocessors, int groups, std::int64_t panels) {
-  constexpr double usual = 64, least = 4, most = 192, alike = 4;  // alike: skew
-  constexpr std::int64_t never_cut = 64, pieces_of_long_row = 4;
+  constexpr std::int64_t never_cut = piece_share::never_cut, pieces_of_long_row = 4;
   constexpr std::int64_t room_for_parts = 85;  // as much as the matrix, with 128 columns of f64
   const piece_share share(s, multiprocessors);
-  const std::int64_t by_column = groups == 1 ? 96 : 64 * std::int64_t{groups};
-  if (share.of_group >= usual && share.row >= pieces_of_long_row * by_column) {
+  const std::int64_t by_column = groups == 1 ? 96 : piece_share::stream * std::int64_t{groups};
+  if (share.of_group >= piece_share::stream && share.row >= pieces_of_long_row * by_column) {
     return piece_shape::of(by_column, never_cut, true);
   }
-  const double by = share.of_group >= usual || groups == 1 ? 0.2 : 0.5;
-  double of_group = std::clamp(usual * std::pow(share.of_group / usual, by), least, most);
-  if (s.skew >= alike && groups == 1) of_group = std::min(2 * of_group, most);
-  if (s.skew < alike && share.row <= piece_share::short_row) {
-    const bool is_long = groups > 1 && share.row >= never_cut;
-    of_group = std::min(of_group, is_long ? 1.5 * usual : usual);
-  }
-  constexpr double warps = 24, longest = 128;  // of a multiprocessor at once; of a group
-  const double of_wave = share.of_group * piece_share::per_processor * static_cast<double>(panels) / (warps * groups);
-  if (of_wave <= longest) {
-    of_group = std::max(of_group, of_wave);
-  } else if (of_wave <= 2 * longest) {
-    of_group = of_wave / 2;
-  }
-  const std::int64_t work = static_cast<std::int64_t>(std::ceil(of_group)) * groups;
+  const std::int64_t work = static_cast<std::int64_t>(std::ceil(stream_length(s, share, groups, panels))) * groups;
   if (!share.keeps_rows()) {
     const std::int64_t least_whole = groups == 1 ? room_for_parts : never_cut;
     return piece_shape::of(work, std::clamp(share.fair(), least_whole, piece_share::longest_whole));

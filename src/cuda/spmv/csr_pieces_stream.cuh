@@ -21,6 +21,7 @@ struct piece_stream {
   static constexpr int flight = 8;     // rows of X on their way
   static constexpr int batch = 32;     // entries
   static constexpr int empties = 8;    // rows without entries that a warp stores
+  static_assert(threads / 32 * resident == piece_share::stream_warps);
 };
 
 /// Columns and values of a group's entries: of this batch and the next.
