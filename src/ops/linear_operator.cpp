@@ -33,6 +33,20 @@ detail::vector_rules rules_of(const linear_operator& op, const linear_operator::
   return {facts.space, facts.device, facts.type, transposed ? shape{facts.a.cols, facts.a.rows} : facts.a, &op, transposed};
 }
 
+/// Whether a product by A itself has nothing to refuse and x and y are side by side: asked first and in one go, as a
+/// product with a hundred entries takes no longer than asking one by one.
+bool is_plain(const linear_operator::call_facts& of, double alpha, const const_vector_ref& x, double beta,
+              const vector_ref& y) {
+  const auto is_one = [&](const auto& v, index_t size) {
+    return v.size == size && v.size > 0 && v.type == of.type && v.space == of.space && v.data != nullptr && v.stride == 1 &&
+           (of.space == memory_space::host || v.device < 0 || v.device == of.device);
+  };
+  const bool fits = of.type == scalar_type::f64 || (of.type == scalar_type::f32 && is_small(alpha) && is_small(beta));
+  if (!fits || !is_one(x, of.a.cols) || !is_one(y, of.a.rows)) return false;
+  const std::size_t bytes = size_of(of.type);
+  return !detail::overlap(x.data, static_cast<std::size_t>(x.size) * bytes, y.data, static_cast<std::size_t>(y.size) * bytes);
+}
+
 /// A vector with a stride is a multivector of one vector.
 template <class Void>
 basic_multivector_ref<Void> as_column(const basic_vector_ref<Void>& v) {
@@ -67,6 +81,9 @@ linear_operator::call linear_operator::checked(operation what, const apply_optio
 
 void linear_operator::apply(double alpha, const const_vector_ref& x, double beta, const vector_ref& y,
                             const apply_options& options) const {
+  if (const call_facts* kept = kept_facts(); kept != nullptr && !options.transposed && is_plain(*kept, alpha, x, beta, y)) {
+    return do_apply(alpha, x, beta, y, {options.stream ? *options.stream : kept->stream, false});
+  }
   const call_facts facts = this->facts();
   const call how = checked(operation::apply, options, facts);
   const detail::vector_rules rules = rules_of(*this, facts, options.transposed, alpha, beta);

@@ -1,7 +1,7 @@
 // Sums of rows with AVX2 and x loaded number by number: what is fastest where gathers are slow, or rows short. The same
 // bits as row_avx512.hpp: entry k of a row belongs to lane k modulo the lanes of 512 bits, in two halves here, and
-// lanes are added in the same tree. What is left of a row past whole vectors is taken in one of two ways: by a branch
-// for each length, which costs least where lengths are foreseen, or under a mask, where they are not.
+// lanes are added in the same tree. What is left of a row past whole vectors is taken in one of two ways: by branches
+// on its length, which cost least where lengths are foreseen, or under a mask, where they are not.
 #pragma once
 
 #include "cpu/spmv/arithmetic.hpp"
@@ -156,29 +156,19 @@ template <int N, scalar V, scalar T>
   sum = simd::madd(simd::template some<N>(values), simd::template gather<N>(x, colind), sum);
 }
 
-/// The same of n of them.
+/// The same of n of them. By conditional branches alone: where lengths come in no order a jump through a table is
+/// foreseen far less often (Zen 3: 343 rows of 4 to 7 entries take 2.3 us by a table and 1.4 so, 3000 of 6 to 18 in f32
+/// 40 and 21).
 template <scalar T, scalar V>
 [[gnu::always_inline, TULLE_AVX2FMA]] inline void add_some(int n, const T* values, const index_t* colind, const V* x,
                                                            typename avx2<V>::vector& sum) {
-  constexpr bool wide = avx2<V>::lanes > 4;
-  switch (n) {
-    case 1:
-      return add_some<1>(values, colind, x, sum);
-    case 2:
-      return add_some<2>(values, colind, x, sum);
-    case 3:
-      return add_some<3>(values, colind, x, sum);
-    case 4:
-      return add_some < wide ? 4 : 1 > (values, colind, x, sum);
-    case 5:
-      return add_some < wide ? 5 : 1 > (values, colind, x, sum);
-    case 6:
-      return add_some < wide ? 6 : 1 > (values, colind, x, sum);
-    case 7:
-      return add_some < wide ? 7 : 1 > (values, colind, x, sum);
-    default:
-      return;
+  if constexpr (avx2<V>::lanes > 4) {
+    if (n >= 6) return n == 6 ? add_some<6>(values, colind, x, sum) : add_some<7>(values, colind, x, sum);
+    if (n >= 4) return n == 4 ? add_some<4>(values, colind, x, sum) : add_some<5>(values, colind, x, sum);
   }
+  if (n == 1) return add_some<1>(values, colind, x, sum);
+  if (n == 2) return add_some<2>(values, colind, x, sum);
+  if (n == 3) return add_some<3>(values, colind, x, sum);
 }
 
 [[gnu::always_inline, TULLE_AVX2FMA]] inline double product(double a, double b) { return __builtin_fma(a, b, 0.0); }
