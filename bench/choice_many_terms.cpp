@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernels/bsr_block.hpp"
+#include "kernels/row_lanes.hpp"
 #include "plan/spmm_terms_cuda.hpp"
 #include "stats_json.hpp"
 
@@ -44,6 +45,7 @@ int run(const char* file) {
                                 {"fill", s.block_fill[static_cast<std::size_t>(b)]},
                                 {"skew", s.skew},
                                 {"longest", s.max},
+                                {"lines", short_rows::lines(s.nnz, std::atoi(task.c_str()), static_cast<int>(value))},
                                 {"terms", of},
                                 {"us", measured.at("us")}}
                                .dump());

@@ -4,8 +4,9 @@
 
 A record is what `tulle_choice_many RECORD.jsonl SECONDS` writes (bench/choice_many.cpp). Costs are microseconds a term
 (src/plan/spmm_terms_cuda.hpp), fitted as those for one vector are (tools/tune_cuda.py), for each number of columns, order and
-precision apart. --against: how good choices are on the families of another record, none of them fitted. --judge: writes no costs. --results: rows
-for tools/bench_table.py. Needs tulle_choice_many_terms. Then build again."""
+precision apart. How good choices are is said of the record's families, by costs that they were left out of and by the final ones,
+and with --against of those of another record, none of them fitted. --judge: writes no costs. --results: rows for
+tools/bench_table.py. Needs tulle_choice_many_terms. Then build again."""
 import argparse
 import json
 import subprocess
@@ -20,6 +21,7 @@ DATA = ROOT / "src/plan/tuning/many/nvidia_h200.json"
 HEADER = ROOT / "src/plan/spmm_tuning_cuda.hpp"
 TASKS = ["8r", "32r", "128r", "8c", "32c"]
 LEAST_SAMPLES = 20
+LONGEST_SHORT, FEW_LINES = 32, 1 << 17  # of src/kernels/row_lanes.hpp
 LEAST_GAIN = 1.001  # of a kernel that is ever chosen: what the others would take in the mean, were it not there
 NOT_JUDGED = {"default"}
 
@@ -34,20 +36,32 @@ def read(record, program):
     return cases
 
 
+def is_wide(case):
+    return case["task"] in ("32r", "128r")
+
+
+def stays_whole(case):
+    """As short_rows of src/kernels/row_lanes.hpp."""
+    return is_wide(case) and case["longest"] <= LONGEST_SHORT and case["lines"] <= FEW_LINES
+
+
 def fitted(case, kernel):
     """Whether costs are fitted to what it took there."""
-    wide = case["task"] in ("32r", "128r")
-    if kernel == "bin_bsr.compact" and (wide or case["fill"] < 0.4 or case["skew"] >= 16 or case["block_rows"] < 4096):
+    if kernel == "bin_bsr.compact" and (is_wide(case) or case["fill"] < 0.4 or case["skew"] >= 16 or case["block_rows"] < 4096):
         return False
-    if kernel == "csr.warp" and (wide or case["longest"] > 1000 or case["skew"] >= 16):  # a block walks a row
+    if kernel == "csr.warp" and is_wide(case) and not (case["longest"] <= LONGEST_SHORT and case["lines"] <= 16 * FEW_LINES):
         return False
-    if kernel == "csr.pieces" and case["task"] == "8r":
+    if kernel == "csr.warp" and not is_wide(case) and (case["longest"] > 1000 or case["skew"] >= 16):  # a block walks a row
+        return False
+    if kernel == "csr.pieces" and (case["task"] == "8r" or stays_whole(case)):
         return False
     return kernel in case["ours"]
 
 
 def considered(case, kernel):
     """As spmm_choice_cuda.cpp. Blocks that are less full won nowhere."""
+    if kernel == "csr.warp" and is_wide(case) and not stays_whole(case):
+        return False
     return fitted(case, kernel) and (kernel != "bin_bsr.compact" or case["fill"] >= 0.7)
 
 
@@ -72,10 +86,18 @@ def choice(case, costs):
     return min(of, key=of.get)
 
 
-def report(key, group, cases, costs):
+def choices_left_out(cases):
+    """What is chosen by costs that its family was left out of, a sixth of the families at a time."""
+    families = sorted({c["family"] for c in cases})
+    costs = {}
+    for part in (families[i::6] for i in range(6)):
+        costs |= dict.fromkeys(part, fit_all([c for c in cases if c["family"] not in part]))
+    return [choice(c, costs[c["family"]]) for c in cases]
+
+
+def report(key, group, cases, chosen):
     """Prints a line and the worst; a row of the table."""
     name = f"{key[0]} {key[1]} {group}"
-    chosen = [choice(c, costs) for c in cases]
     regrets = [c["ours"][k] / c["fastest"] for c, k in zip(cases, chosen)]
     before = [c["us"]["default"] / c["fastest"] for c in cases]
     text = f"{name}: {len(cases)} matrices, regret {tune_costs.geometric_mean(regrets):.3f} / {max(regrets):.2f}"
@@ -125,8 +147,9 @@ def main():
     fitted = {key: fit_all(of) for key, of in cases.items()}
     rows = []
     if args.against:
-        rows += [report(key, "left out", of, fitted[key]) for key, of in read(args.against, terms).items()]
-    rows += [report(key, "fitted", of, fitted[key]) for key, of in cases.items()]
+        rows += [report(key, "left out", of, [choice(c, fitted[key]) for c in of]) for key, of in read(args.against, terms).items()]
+    rows += [report(key, "fitted, left out by sixths", of, choices_left_out(of)) for key, of in cases.items()]
+    rows += [report(key, "fitted", of, [choice(c, fitted[key]) for c in of]) for key, of in cases.items()]
     if args.results:
         context = json.loads(args.record.open().readline())["context"]
         args.results.write_text(json.dumps({"context": context, "header": HEADINGS, "rows": rows}, indent=1) + "\n")

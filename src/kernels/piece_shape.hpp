@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <tulle/formats/stats.hpp>
 
+#include "kernels/row_lanes.hpp"
+
 namespace tulle {
 
 /// What a row costs beside its entries.
@@ -44,22 +46,22 @@ struct piece_share {
   [[nodiscard]] bool keeps_rows() const { return row <= std::max(fair(), short_row); }
 };
 
-/// Entries that each of `groups` groups of lanes of a warp takes one after another, for `panels` panels of columns.
-/// About 64: in small matrices fewer, so that there are enough groups, in large ones more, so that fewer rows are cut,
-/// but not where rows are short and alike (up to 96 where they have 64 and groups are several), as neighbours then read
-/// the same rows of X at the same time (H200, 27 points, f32, 128 columns: 4604 us with 64 entries, 5799 with 192).
-/// Where all pieces fit the device at once or twice, so many that they do just so: one more keeps all waiting (a mesh
-/// of 1.1 million entries, f32, 32 columns: 26 us with 64 entries, 23 with 93).
-inline double stream_length(const csr_stats& s, const piece_share& share, int groups, std::int64_t panels) {
+/// Entries that each group of lanes takes one after another. About 64: in small matrices fewer, so that there are
+/// enough groups, in large ones more, so that fewer rows are cut, but not where rows are short and alike (up to 96
+/// where they have 64 and groups are several), as neighbours then read the same rows of X at the same time (H200, 27
+/// points, f32, 128 columns: 4604 us with 64 entries, 5799 with 192). Where all pieces fit the device at once or twice,
+/// so many that they do just so: one more keeps all waiting (a mesh of 1.1 million entries, f32, 32 columns: 26 us with
+/// 64 entries, 23 with 93).
+inline double stream_length(const csr_stats& s, const piece_share& share, const stream_groups& groups) {
   constexpr double usual = piece_share::stream, least = 4, most = 192, alike = 4, longest_of_wave = 128;  // alike: skew
-  const double of_wave =
-      share.of_group * piece_share::per_processor * static_cast<double>(panels) / (piece_share::stream_warps * groups);
+  const double of_wave = share.of_group * piece_share::per_processor * static_cast<double>(groups.panels) /
+                         (piece_share::stream_warps * groups.of_warp);
   if (of_wave > longest_of_wave && of_wave <= 2 * longest_of_wave) return of_wave / 2;
-  const double by = share.of_group >= usual || groups == 1 ? 0.2 : 0.5;
+  const double by = share.of_group >= usual || groups.of_warp == 1 ? 0.2 : 0.5;
   double length = std::clamp(usual * std::pow(share.of_group / usual, by), least, most);
-  if (s.skew >= alike && groups == 1) length = std::min(2 * length, most);
+  if (s.skew >= alike && groups.of_warp == 1) length = std::min(2 * length, most);
   if (s.skew < alike && share.row <= piece_share::short_row) {
-    length = std::min(length, groups > 1 && share.row >= piece_share::never_cut ? 1.5 * usual : usual);
+    length = std::min(length, groups.of_warp > 1 && share.row >= piece_share::never_cut ? 1.5 * usual : usual);
   }
   return of_wave <= longest_of_wave ? std::max(length, of_wave) : length;
 }
@@ -70,17 +72,17 @@ inline double stream_length(const csr_stats& s, const piece_share& share, int gr
 /// column: what runs at the same time then reads the same part of X in many rows, out of L1 or at least out of L2
 /// (H200, f64, 32 columns: 20k x 2M with 1500 a row 1590 us one after another, 1012 by column, 5000 x 5000 dense 701
 /// and 459). A group of lanes alone gets 96 entries, so that there is room for the sums of parts.
-inline piece_shape shape_of_streams(const csr_stats& s, int multiprocessors, int groups, std::int64_t panels) {
+inline piece_shape shape_of_streams(const csr_stats& s, int multiprocessors, const stream_groups& groups) {
   constexpr std::int64_t never_cut = piece_share::never_cut, pieces_of_long_row = 4;
   constexpr std::int64_t room_for_parts = 85;  // as much as the matrix, with 128 columns of f64
   const piece_share share(s, multiprocessors);
-  const std::int64_t by_column = groups == 1 ? 96 : piece_share::stream * std::int64_t{groups};
+  const std::int64_t by_column = groups.of_warp == 1 ? 96 : piece_share::stream * std::int64_t{groups.of_warp};
   if (share.of_group >= piece_share::stream && share.row >= pieces_of_long_row * by_column) {
     return piece_shape::of(by_column, never_cut, true);
   }
-  const std::int64_t work = static_cast<std::int64_t>(std::ceil(stream_length(s, share, groups, panels))) * groups;
+  const std::int64_t work = static_cast<std::int64_t>(std::ceil(stream_length(s, share, groups))) * groups.of_warp;
   if (!share.keeps_rows()) {
-    const std::int64_t least_whole = groups == 1 ? room_for_parts : never_cut;
+    const std::int64_t least_whole = groups.of_warp == 1 ? room_for_parts : never_cut;
     return piece_shape::of(work, std::clamp(share.fair(), least_whole, piece_share::longest_whole));
   }
   const std::int64_t usual_row = share.row + share.row / 2;

@@ -1,5 +1,5 @@
-// How many lanes take a row of a CSR where rows stay whole, for several right-hand sides (src/cuda/spmv/csr_many.cu),
-// which what it is predicted to take needs to know too (src/plan/spmm_terms_cuda.hpp).
+// How many lanes take a row of a CSR or of X for several right-hand sides (src/cuda/spmv/csr_many.cu, csr_pieces.cu),
+// which what these are predicted to take needs to know too (src/plan/spmm_terms_cuda.hpp).
 #pragma once
 
 #include <algorithm>
@@ -29,6 +29,20 @@ constexpr row_panels panels_for(index_t columns, bool by_row, int value_bytes) {
   return {across, each, (columns + across * each - 1) / (across * each)};
 }
 
+/// How csr.pieces takes X by rows as streams: 16 bytes of a row a lane, up to 512 side by side.
+struct stream_groups {
+  int of_warp;  // groups of lanes, each with a part of the warp's piece
+  std::int64_t panels;
+
+  static constexpr stream_groups of(index_t columns, int value_bytes) {
+    const int each = 16 / value_bytes, across = lanes_across(columns, each);
+    return {32 / across, (columns + across * each - 1) / (across * each)};
+  }
+  static constexpr stream_groups untold() { return {3, 1}; }  // for any number of columns
+  /// Rows of X have 128 bytes or most of them; shorter ones are not taken as streams.
+  [[nodiscard]] constexpr bool in_lines() const { return of_warp <= 4; }
+};
+
 /// lane = ((row) * along + (entry)) * across + (column), both powers of two.
 struct row_lanes {
   static constexpr int most_of_lane = 64;  // entries: a block takes rows of more
@@ -52,5 +66,19 @@ constexpr row_lanes lanes_for(std::int64_t rows, std::int64_t nnz, int across, s
   }
   return by;
 }
+
+/// Rows that csr.pieces leaves whole however many columns there are, and so takes as csr.warp does: short ones of a
+/// matrix that reads few lines of X.
+struct short_rows {
+  static constexpr index_t longest = 32;
+  static constexpr std::int64_t few_lines = 1 << 17;  // of 128 bytes
+
+  static constexpr std::int64_t lines(std::int64_t nnz, index_t columns, int value_bytes) {
+    return nnz * panels_for(columns, true, value_bytes).panels;
+  }
+  static constexpr bool stay_whole(index_t longest_row, std::int64_t nnz, index_t columns, int value_bytes) {
+    return longest_row > 0 && longest_row <= longest && lines(nnz, columns, value_bytes) <= few_lines;
+  }
+};
 
 }  // namespace tulle

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "kernels/bsr_block.hpp"
+#include "kernels/row_lanes.hpp"
 #include "plan/spmm_tuning_cuda.hpp"
 
 namespace tulle {
@@ -40,16 +41,18 @@ constexpr double most_skew = 16;  // the longest row over the mean
 
 /// As the fit considers it (tools/tune_cuda_many.py).
 bool is_considered(std::string_view kernel, const csr_stats& s, const many_task& task) {
-  constexpr index_t longest_walked = 1000;  // by one block
+  const bool few = !task.by_row || task.columns <= few_columns;
+  const bool whole = task.by_row && short_rows::stay_whole(s.max, s.nnz, task.columns, static_cast<int>(task.value));
   if (kernel == "csr.warp") {
-    return (!task.by_row || task.columns <= few_columns) && s.max <= longest_walked && s.skew < most_skew;
+    constexpr index_t longest_walked = 1000;  // by one block
+    return few ? s.max <= longest_walked && s.skew < most_skew : whole;
   }
-  if (kernel == "csr.pieces") return !task.by_row || task.columns > few_columns;
+  if (kernel == "csr.pieces") return !task.by_row || !(few || whole);
   if (kernel != "bin_bsr.compact") return true;
   const index_t b = best_bsr_block(s, task.value);
   constexpr double least_fill = 0.7;
   constexpr index_t least_block_rows = 4096;
-  return (!task.by_row || task.columns <= few_columns) && s.skew < most_skew && s.rows / b >= least_block_rows &&
+  return few && s.skew < most_skew && s.rows / b >= least_block_rows &&
          s.block_fill[static_cast<std::size_t>(b)] >= least_fill;
 }
 

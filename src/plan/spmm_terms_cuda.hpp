@@ -13,6 +13,7 @@
 
 #include "kernels/piece_shape.hpp"
 #include "kernels/row_lanes.hpp"
+#include "kernels/turning_rule.hpp"
 #include "plan/spmm_costs_cuda.hpp"
 
 namespace tulle {
@@ -119,9 +120,12 @@ class spmm_terms_of {
     return kernel == "csr.pieces" ? 4 : lines_;
   }
   [[nodiscard]] piece_shape shape_of_pieces() const {
-    const int groups = lines_ > 2 ? 1 : lines_ > 1 ? 2 : 4;  // of a warp
-    const double panels = std::max(1.0, std::ceil(lines_ / 4));
-    return shape_of_streams(s_, multiprocessors_, groups, static_cast<std::int64_t>(panels));
+    const auto value = static_cast<int>(value_);
+    const stream_groups groups = stream_groups::of(columns_, value);
+    const bool by_row =
+        by_row_ || turning_rule(s_, static_cast<std::size_t>(value), turning_bounds::of_streams()).pays(columns_);
+    if (!by_row || !groups.in_lines()) return shape_of_lanes(s_, multiprocessors_);
+    return shape_of_streams(s_, multiprocessors_, groups);
   }
   /// Entries from which `packed` cuts a row, about: the sums of its parts are added when all are there.
   [[nodiscard]] double longest_of_packed() const {

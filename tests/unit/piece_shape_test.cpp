@@ -20,30 +20,30 @@ double pieces(const csr_stats& s, const piece_shape& shape) {
 
 TEST(PieceShape, TakesLongRowsByColumn) {
   for (const int groups : {1, 2, 3, 4}) {
-    EXPECT_TRUE(shape_of_streams(rows_of(20'000, 1500, 1500), multiprocessors, groups, 1).by_column) << groups;
-    EXPECT_FALSE(shape_of_streams(rows_of(50'000, 250, 300), multiprocessors, groups, 1).by_column) << groups;
-    EXPECT_FALSE(shape_of_streams(rows_of(200, 1500, 1500), multiprocessors, groups, 1).by_column) << groups;  // few
+    EXPECT_TRUE(shape_of_streams(rows_of(20'000, 1500, 1500), multiprocessors, {groups, 1}).by_column) << groups;
+    EXPECT_FALSE(shape_of_streams(rows_of(50'000, 250, 300), multiprocessors, {groups, 1}).by_column) << groups;
+    EXPECT_FALSE(shape_of_streams(rows_of(200, 1500, 1500), multiprocessors, {groups, 1}).by_column) << groups;  // few
   }
 }
 TEST(PieceShape, FillsWholeWaves) {
   for (const index_t rows : {20'000, 30'000, 42'000, 60'000, 80'000}) {
     const csr_stats s = rows_of(rows, 25, 27);
     for (const int groups : {2, 4}) {
-      const double waves = pieces(s, shape_of_streams(s, multiprocessors, groups, 1)) / at_once;
+      const double waves = pieces(s, shape_of_streams(s, multiprocessors, {groups, 1})) / at_once;
       if (waves > 2) continue;
       EXPECT_GT(waves - std::ceil(waves) + 1, 0.9) << rows << ' ' << groups;
     }
   }
   const csr_stats s = rows_of(42'000, 25, 27);
-  EXPECT_LT(pieces(s, shape_of_streams(s, multiprocessors, 4, 1)), at_once);
-  EXPECT_GT(pieces(s, shape_of_streams(s, multiprocessors, 4, 1)), 0.95 * at_once);
+  EXPECT_LT(pieces(s, shape_of_streams(s, multiprocessors, {4, 1})), at_once);
+  EXPECT_GT(pieces(s, shape_of_streams(s, multiprocessors, {4, 1})), 0.95 * at_once);
 }
 TEST(PieceShape, LeavesShortRowsWhole) {
   for (const index_t rows : {100, 3000, 100'000, 3'000'000}) {
     for (const index_t mean : {1, 7, 30, 60}) {
       for (const int groups : {1, 2, 3, 4}) {
         for (const index_t longest : {mean, 20 * mean}) {
-          const piece_shape shape = shape_of_streams(rows_of(rows, mean, longest), multiprocessors, groups, 1);
+          const piece_shape shape = shape_of_streams(rows_of(rows, mean, longest), multiprocessors, {groups, 1});
           EXPECT_GE(shape.longest_whole(), 64) << rows << ' ' << mean << ' ' << groups;
         }
       }

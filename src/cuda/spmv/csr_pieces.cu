@@ -23,6 +23,8 @@
 #include "cuda/spmv/csr_pieces_kernel.cuh"
 #include "cuda/spmv/csr_pieces_stream.cuh"
 #include "cuda/spmv/turn_vectors.cuh"
+#include "kernels/row_lanes.hpp"
+#include "kernels/turning_rule.hpp"
 
 namespace tulle::cuda {
 namespace {
@@ -47,18 +49,17 @@ class csr_pieces final : public csr_operator<T, O> {
   csr_pieces(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& o)
       : csr_operator<T, O>(ctx, a, threads),
         mean_(s.mean),
-        rows_short_(s.max > 0 && s.max <= longest_short),
-        rows_alike_(rows_short_ || (s.max > 0 && s.max <= longest_alike && s.skew < most_skew)),
+        longest_(s.max),
+        rows_alike_(s.max > 0 && (s.max <= short_rows::longest || (s.max <= longest_alike && s.skew < most_skew))),
         starts_early_(ctx.info().compute_capability >= 90) {
     const bool told = o.columns > 0, by_columns = told && o.columns_order == vector_order::column_major;
     const bool turns = by_columns && turning_rule(s, sizeof(T), turning_bounds::of_streams()).pays(o.columns);
     const bool in_lines =
         told ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns) : !stays_whole(usual_columns);
     if (in_lines) {
-      const int across = told ? lanes_across(o.columns, each) : 0, groups = told ? 32 / across : 3;
-      const std::int64_t panels = told ? ceil_div(o.columns, across * each) : 1;
+      const stream_groups groups = told ? stream_groups::of(o.columns, sizeof(T)) : stream_groups::untold();
       ends_.emplace(ctx, a.rowptr, a.rows, a.nnz, s.max > 0 ? std::optional(s.empty_rows) : std::nullopt);
-      const piece_shape shape = shape_of_streams(s, this->multiprocessors_, groups, panels);
+      const piece_shape shape = shape_of_streams(s, this->multiprocessors_, groups);
       row_pieces<O> pieces(ctx, ends_->rowptr(), ends_->rows(), a.nnz, s.max, shape);
       if (shape.by_column) pieces.take_by_column(ctx, a.colind, a.cols);
       ends_->renumber(ctx, pieces);
@@ -104,9 +105,7 @@ class csr_pieces final : public csr_operator<T, O> {
   // the faster way, pieces 1.30.
   static constexpr index_t longest_alike = 512;
   static constexpr double most_skew = 8;  // the longest row over the mean
-  // And where longer ones have, which depends on how many lines of 128 bytes are read.
-  static constexpr index_t longest_short = 32, usual_columns = 128;
-  static constexpr std::int64_t few_lines = 1 << 17;
+  static constexpr index_t usual_columns = 128;
 
   struct division {
     row_pieces<O> pieces;
@@ -116,10 +115,10 @@ class csr_pieces final : public csr_operator<T, O> {
     const index_t at_once = columns_at_once(pieces.counts().parts, told);
     return {std::move(pieces), at_once};
   }
-  /// Of X by rows: a line of 128 bytes or most of one.
-  static bool fills_line(index_t columns) { return lanes_across(columns, each) >= line; }
+  /// Of X by rows.
+  static constexpr bool fills_line(index_t columns) { return stream_groups::of(columns, sizeof(T)).in_lines(); }
   [[nodiscard]] bool stays_whole(index_t columns) const {
-    return rows_short_ && this->a_.nnz * ceil_div(columns, line * each) <= few_lines;
+    return short_rows::stay_whole(longest_, this->a_.nnz, columns, sizeof(T));
   }
   /// As many as parts of cut rows leave room for.
   [[nodiscard]] index_t columns_at_once(std::int64_t parts, index_t told) const {
@@ -244,9 +243,10 @@ class csr_pieces final : public csr_operator<T, O> {
     launch(name, kernel, {ceil_div(warps * 32, block), block, 0, panels}, stream, args...);
   }
 
-  double mean_;                   // entries of a row
-  bool rows_short_, rows_alike_;  // alike: no lane has much more of a row than the others, were rows whole
-  bool starts_early_;             // a kernel may, before the one in front of it has ended
+  double mean_;        // entries of a row
+  index_t longest_;    // row; 0 where it is not known
+  bool rows_alike_;    // no lane has much more of a row than the others, were rows whole
+  bool starts_early_;  // a kernel may, before the one in front of it has ended
   std::optional<row_ends<O>> ends_;
   std::optional<division> by_lines_, by_lanes_;  // of rows as ends_ numbers them; of all, where they are not alike
   buffer<T> parts_;

@@ -17,6 +17,7 @@
 #include "cuda/spmv/supports.hpp"
 #include "cuda/spmv/turn_vectors.cuh"
 #include "kernels/formats.hpp"
+#include "kernels/turning_rule.hpp"
 
 namespace tulle::cuda {
 namespace {

@@ -1,0 +1,53 @@
+// Whether column-major vectors are turned into rows and back before and after a product with several right-hand sides
+// (src/cuda/spmv/turn_vectors.cuh), which what it is predicted to take needs to know too (src/plan/spmm_terms_cuda.hpp).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <tulle/core/types.hpp>
+#include <tulle/formats/stats.hpp>
+
+namespace tulle {
+
+/// Where turning column-major X and Y into rows costs less than what kernels that read neighbouring elements of a
+/// vector lose to the others. It takes two launches more; where both are small their sectors come from L1.
+struct turning_bounds {
+  double few;             // entries for an element of X or Y, below which vectors may stay where they are
+  double longest_beside;  // mean length of rows up to which lanes that take a row each find its next entries in L1
+  std::int64_t products, products_of_small;  // at least; of small vectors
+
+  static constexpr turning_bounds of_packed() { return {4, 16, 4'000'000, 12'000'000}; }
+  static constexpr turning_bounds of_streams() {
+    return {1.5, std::numeric_limits<double>::infinity(), 4'000'000, 4'000'000};
+  }
+};
+
+/// docs/notes/0025-spmm-cuda.md.
+class turning_rule {
+ public:
+  turning_rule(const csr_stats& s, std::size_t value_bytes, const turning_bounds& bounds) : nnz_(s.nnz) {
+    const std::int64_t elements = std::int64_t{s.rows} + s.cols;
+    const double value = static_cast<double>(value_bytes), nnz = static_cast<double>(s.nnz);
+    const double sectors = (value_bytes == 8 ? s.reads_f64 : s.reads_f32).tile_sectors;  // an entry reads
+    constexpr double sector = 32, of_matrix = 0.4;  // A is read for 8 vectors or 4 at a time
+    const double in_place = nnz * (sectors * sector + of_matrix * value);
+    const double turned = (4.0 * static_cast<double>(elements) + nnz) * value;
+    const bool looked_at = sectors > 0;  // few entries are not
+    const double few = looked_at ? bounds.few : std::min(bounds.few, few_unseen);
+    few_for_an_element_ = nnz < few * static_cast<double>(elements) &&
+                          (!looked_at || (s.mean <= bounds.longest_beside && in_place < turned));
+    least_products_ = elements > small ? bounds.products : bounds.products_of_small;
+  }
+  [[nodiscard]] bool pays(index_t columns) const { return !few_for_an_element_ && nnz_ * columns >= least_products_; }
+
+ private:
+  static constexpr std::int64_t small = 100'000;  // elements
+  static constexpr double few_unseen = 1.5;
+
+  std::int64_t nnz_, least_products_;
+  bool few_for_an_element_;
+};
+
+}  // namespace tulle
