@@ -69,6 +69,7 @@ def measure(args: argparse.Namespace) -> dict:
     cpu = next(line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name"))
     result = {"context": {"date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "commit": run("git", "rev-parse", "--short=12", "HEAD"),
                           "device": f"{cpu}, {os.cpu_count()} cores", "load": [], "compiler": run("g++", "-dumpfullversion")}, "records": []}
+    kept = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         program = compile_program(args.build, folder)
@@ -81,7 +82,9 @@ def measure(args: argparse.Namespace) -> dict:
                 result["context"]["load"].append(os.getloadavg()[0])
                 done = subprocess.run([program, str(threads), str(args.milliseconds), mkl_library(), spec], env=environment,
                                       capture_output=True, text=True)
-                result["records"] = keep_fastest(result["records"] + [json.loads(line) for line in done.stdout.splitlines()])
+                for line in done.stdout.splitlines():
+                    keep_fastest(kept, json.loads(line))
+                result["records"] = list(kept.values())
                 if done.returncode != 0:
                     print(f"{spec}: {done.stderr}", file=sys.stderr)
                 if args.output:
@@ -90,16 +93,12 @@ def measure(args: argparse.Namespace) -> dict:
     return result
 
 
-def keep_fastest(records: list[dict]) -> list[dict]:
+def keep_fastest(kept: dict[tuple, dict], r: dict) -> None:
     """One record for each case, with what each library took in its fastest round."""
-    kept = {}
-    for r in records:
-        case = tuple(r[k] for k in ("matrix", "type", "columns", "order", "threads", "nnz"))
-        before = kept.setdefault(case, r)
-        for library in ("tulle", "mkl"):
-            if r[library]["min_us"] < before[library]["min_us"]:
-                before[library] = r[library]
-    return list(kept.values())
+    before = kept.setdefault(tuple(r[k] for k in ("matrix", "type", "columns", "order", "threads", "nnz")), r)
+    for library in ("tulle", "mkl"):
+        if r[library]["min_us"] < before[library]["min_us"]:
+            before[library] = r[library]
 
 
 HEADER = ["threads, columns, order, type", "matrices", "over MKL, of the fastest runs", "of medians", "least", "of", "below 0.95"]
