@@ -174,18 +174,26 @@ template <scalar T, scalar V>
 [[gnu::always_inline, TULLE_AVX2FMA]] inline double product(double a, double b) { return __builtin_fma(a, b, 0.0); }
 [[gnu::always_inline, TULLE_AVX2FMA]] inline float product(float a, float b) { return __builtin_fmaf(a, b, 0.0F); }
 
-/// Of at most 4 entries, in the order of the tree. Products are never -0, as in a lane that was 0.
+inline constexpr int longest_short_row = 8;
+
+/// Of at most 8 entries, in the order of the tree. Products are never -0, as in a lane that was 0. One by one: five
+/// products take 0.83 to 0.92 of the time of those in vectors (Zen 3), whose lanes have to be put together first.
 template <scalar T, scalar V>
 [[gnu::always_inline, TULLE_AVX2FMA]] inline V short_row_sum(const T* values, const index_t* colind, const V* x,
                                                              int n) {
   if (n == 0) return 0;
-  const V first = product(V{values[0]}, x[colind[0]]);
+  V first = product(V{values[0]}, x[colind[0]]);
   if (n == 1) return first;
-  const V second = product(V{values[1]}, x[colind[1]]);
+  V second = product(V{values[1]}, x[colind[1]]);
   if (n == 2) return first + second;
-  const V third = product(V{values[2]}, x[colind[2]]);
+  V third = product(V{values[2]}, x[colind[2]]);
   if (n == 3) return (first + third) + second;
-  return (first + third) + (second + product(V{values[3]}, x[colind[3]]));
+  V fourth = product(V{values[3]}, x[colind[3]]);
+  if (n > 4) first += product(V{values[4]}, x[colind[4]]);
+  if (n > 5) second += product(V{values[5]}, x[colind[5]]);
+  if (n > 6) third += product(V{values[6]}, x[colind[6]]);
+  if (n > 7) fourth += product(V{values[7]}, x[colind[7]]);
+  return (first + third) + (second + fourth);
 }
 
 /// row_sum with 256-bit vectors. Masked: x has an element, even where the row has none.
@@ -193,8 +201,8 @@ template <bool Masked, scalar T, scalar V, offset O>
 [[gnu::always_inline, TULLE_AVX2FMA]] inline sum_of<V> row_sum_avx2(const T* values, const index_t* colind, const V* x,
                                                                     O begin, O end) {
   using simd = avx2<V>;
-  constexpr int lanes = simd::lanes, longest_short = 4;
-  if (!Masked && end - begin <= longest_short) {
+  constexpr int lanes = simd::lanes;
+  if (!Masked && end - begin <= longest_short_row) {
     return short_row_sum(values + begin, colind + begin, x, static_cast<int>(end - begin));
   }
   auto low = simd::zero(), high = simd::zero();
