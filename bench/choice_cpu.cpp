@@ -88,7 +88,7 @@ double sample(const candidate& c, int many) {
 void measure(std::vector<candidate>& all, int threads) {
   constexpr double turn = 120, hopeless = 5, soon_over = 20;  // microseconds, but for the second
   constexpr int few = 9, many_alone = 15;
-  constexpr std::chrono::microseconds awake{500};
+  constexpr std::chrono::milliseconds awake{3};  // what disturbs a core lasts some milliseconds
   double fastest = std::numeric_limits<double>::infinity();
   std::vector<double> first;
   for (candidate& c : all) {
