@@ -189,10 +189,16 @@ template <scalar T, scalar V>
   V third = product(V{values[2]}, x[colind[2]]);
   if (n == 3) return (first + third) + second;
   V fourth = product(V{values[3]}, x[colind[3]]);
-  if (n > 4) first += product(V{values[4]}, x[colind[4]]);
-  if (n > 5) second += product(V{values[5]}, x[colind[5]]);
-  if (n > 6) third += product(V{values[6]}, x[colind[6]]);
-  if (n > 7) fourth += product(V{values[7]}, x[colind[7]]);
+  if (n > 4) {
+    first += product(V{values[4]}, x[colind[4]]);
+    if (n > 5) {
+      second += product(V{values[5]}, x[colind[5]]);
+      if (n > 6) {
+        third += product(V{values[6]}, x[colind[6]]);
+        if (n > 7) fourth += product(V{values[7]}, x[colind[7]]);
+      }
+    }
+  }
   return (first + third) + (second + fourth);
 }
 

@@ -138,7 +138,7 @@ bool is_sound(const std::string& found) {
 
 const std::string& found_by_time() {
   static const std::string found = [] {
-    const std::string key = fmt::format("paths of rows, without tables/{}", context::cpu(1).info().name);
+    const std::string key = fmt::format("paths of rows, offsets once/{}", context::cpu(1).info().name);
     if (const auto known = cached_winner(key, "processor"); known && is_sound(*known)) return *known;
     const std::string measured = measure();
     remember_winner(key, measured, "processor");
