@@ -21,7 +21,7 @@ DATA = ROOT / "src/plan/tuning/many/nvidia_h200.json"
 HEADER = ROOT / "src/plan/spmm_tuning_cuda.hpp"
 TASKS = ["8r", "32r", "128r", "8c", "32c"]
 LEAST_SAMPLES = 20
-LONGEST_SHORT, FEW_LINES = 32, 1 << 17  # of src/kernels/row_lanes.hpp
+MOST_LINES = 16  # of short rows that csr.warp is fitted to with many columns, over those that stay whole
 LEAST_GAIN = 1.001  # of a kernel that is ever chosen: what the others would take in the mean, were it not there
 NOT_JUDGED = {"default"}
 
@@ -40,27 +40,27 @@ def is_wide(case):
     return case["task"] in ("32r", "128r")
 
 
-def stays_whole(case):
-    """As short_rows of src/kernels/row_lanes.hpp."""
-    return is_wide(case) and case["longest"] <= LONGEST_SHORT and case["lines"] <= FEW_LINES
+def has_short_rows(case, most):
+    """Whether csr.warp stands for csr.pieces there (most = 1), or nearly (short_rows of src/kernels/row_lanes.hpp)."""
+    return is_wide(case) and case["of_few_lines"] is not None and case["of_few_lines"] <= most
 
 
 def fitted(case, kernel):
     """Whether costs are fitted to what it took there."""
     if kernel == "bin_bsr.compact" and (is_wide(case) or case["fill"] < 0.4 or case["skew"] >= 16 or case["block_rows"] < 4096):
         return False
-    if kernel == "csr.warp" and is_wide(case) and not (case["longest"] <= LONGEST_SHORT and case["lines"] <= 16 * FEW_LINES):
+    if kernel == "csr.warp" and is_wide(case) and not has_short_rows(case, MOST_LINES):
         return False
     if kernel == "csr.warp" and not is_wide(case) and (case["longest"] > 1000 or case["skew"] >= 16):  # a block walks a row
         return False
-    if kernel == "csr.pieces" and (case["task"] == "8r" or stays_whole(case)):
+    if kernel == "csr.pieces" and (case["task"] == "8r" or has_short_rows(case, 1)):
         return False
     return kernel in case["ours"]
 
 
 def considered(case, kernel):
     """As spmm_choice_cuda.cpp. Blocks that are less full won nowhere."""
-    if kernel == "csr.warp" and is_wide(case) and not stays_whole(case):
+    if kernel == "csr.warp" and is_wide(case) and not has_short_rows(case, 1):
         return False
     return fitted(case, kernel) and (kernel != "bin_bsr.compact" or case["fill"] >= 0.7)
 

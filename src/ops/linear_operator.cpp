@@ -22,11 +22,15 @@ namespace {
 /// Whether f32 holds it; NaN and infinity it does, but these are left to check_factor.
 bool is_small(double factor) { return std::abs(factor) <= std::numeric_limits<float>::max(); }
 
+/// Whether vectors of the type hold all that the two factors are, as far as that is seen at once.
+bool are_plain(double alpha, double beta, scalar_type type) {
+  return type == scalar_type::f64 || (type == scalar_type::f32 && is_small(alpha) && is_small(beta));
+}
+
 /// What the vectors of a call are held to; its factors are checked here.
 detail::vector_rules rules_of(const linear_operator& op, const linear_operator::call_facts& facts, bool transposed,
                               double alpha = 1, double beta = 0) {
-  const bool fit = facts.type == scalar_type::f64 || (facts.type == scalar_type::f32 && is_small(alpha) && is_small(beta));
-  if (!fit) {
+  if (!are_plain(alpha, beta, facts.type)) {
     detail::check_factor("alpha", alpha, facts.type);
     detail::check_factor("beta", beta, facts.type);
   }
@@ -37,14 +41,12 @@ detail::vector_rules rules_of(const linear_operator& op, const linear_operator::
 /// product with a hundred entries takes no longer than asking one by one.
 bool is_plain(const linear_operator::call_facts& of, double alpha, const const_vector_ref& x, double beta,
               const vector_ref& y) {
-  const auto is_one = [&](const auto& v, index_t size) {
-    return v.size == size && v.size > 0 && v.type == of.type && v.space == of.space && v.data != nullptr && v.stride == 1 &&
-           (of.space == memory_space::host || v.device < 0 || v.device == of.device);
+  const detail::vector_rules rules{of.space, of.device, of.type};
+  const auto is_one = [&](const const_vector_ref& v, index_t size) {
+    return v.size > 0 && v.stride == 1 && rules.holds(v, size);
   };
-  const bool fits = of.type == scalar_type::f64 || (of.type == scalar_type::f32 && is_small(alpha) && is_small(beta));
-  if (!fits || !is_one(x, of.a.cols) || !is_one(y, of.a.rows)) return false;
-  const std::size_t bytes = size_of(of.type);
-  return !detail::overlap(x.data, static_cast<std::size_t>(x.size) * bytes, y.data, static_cast<std::size_t>(y.size) * bytes);
+  return are_plain(alpha, beta, of.type) && is_one(x, of.a.cols) && is_one(y, of.a.rows) &&
+         !detail::overlap(x.data, detail::span_of(x), y.data, detail::span_of(y));
 }
 
 /// A vector with a stride is a multivector of one vector.

@@ -53,6 +53,14 @@ struct vector_rules {
 
   [[nodiscard]] std::string_view matrix_label() const;
 
+  /// Whether there is nothing to refuse; inline, as it is most of what a call costs.
+  [[nodiscard]] bool holds(const const_vector_ref& v, std::int64_t size) const {
+    if (v.size != size) return false;
+    if (size == 0) return true;
+    const bool here = v.space == space && (space == memory_space::host || v.device < 0 || v.device == device);
+    return here && v.type == type && v.data != nullptr && v.stride >= 1;
+  }
+
   /// As many elements as the matrix has columns, or else rows, or else `size`. INVALID_ARGUMENT (memory, type),
   /// INVALID_DIMENSIONS, NULL_POINTER.
   void check_columns(std::string_view name, const const_vector_ref& v) const {
@@ -73,13 +81,6 @@ struct vector_rules {
                           const const_multivector_ref& other);
 
  private:
-  /// Whether there is nothing to refuse; inline, as it is most of what a call costs.
-  [[nodiscard]] bool holds(const const_vector_ref& v, std::int64_t size) const {
-    if (v.size != size) return false;
-    if (size == 0) return true;
-    const bool here = v.space == space && (space == memory_space::host || v.device < 0 || v.device == device);
-    return here && v.type == type && v.data != nullptr && v.stride >= 1;
-  }
   /// Throws what `holds` finds wrong.
   void refuse(std::string_view name, const const_vector_ref& v, std::int64_t size, const char* unit) const;
   void check_place(std::string_view name, scalar_type type, memory_space where, int on) const;
