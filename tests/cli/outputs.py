@@ -61,6 +61,30 @@ class Outputs(unittest.TestCase):
     def files(self):
         return sorted(f.name for f in self.folder.iterdir())
 
+    def has_begun(self):
+        """Whether something is written to: an empty file may be the one that shows that the folder can be written to."""
+        with contextlib.suppress(FileNotFoundError):
+            return any(f.name != "a.mtx" and f.stat().st_size > 0 for f in self.folder.iterdir())
+        return False
+
+    def wait_until_it_writes(self, process, seconds=30):
+        deadline = time.monotonic() + seconds
+        while not self.has_begun() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.001)
+
+    def on_a_terminal(self, command):
+        """The exit code, what goes to standard output, and what a terminal is shown meanwhile."""
+        terminal, end = pty.openpty()
+        process = self.start(command, stderr=end)
+        os.close(end)
+        said = b""
+        with contextlib.suppress(OSError):  # that is how a terminal ends
+            while piece := os.read(terminal, 4096):  # at once: a full terminal stops the process
+                said += piece
+        os.close(terminal)
+        out, _ = process.communicate(timeout=60)
+        return process.returncode, out, said
+
     def test_a_stream_that_is_closed_or_full_ends_in_the_code_of_the_cause(self):
         full = open("/dev/full", "w")
         self.addCleanup(full.close)
@@ -166,10 +190,8 @@ class Outputs(unittest.TestCase):
     def test_signals_remove_what_is_half_written(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             process = self.start("generate stencil:n=100 -o c.mtx")
-            deadline = time.monotonic() + 30
-            while len(self.files()) == 1 and process.poll() is None and time.monotonic() < deadline:
-                time.sleep(0.001)
-            self.assertEqual(len(self.files()), 2, "nothing is written yet")
+            self.wait_until_it_writes(process)
+            self.assertTrue(self.has_begun(), "nothing is written yet")
             process.send_signal(number)
             process.communicate(timeout=10)
             self.assertEqual(process.returncode, -number)
@@ -177,8 +199,7 @@ class Outputs(unittest.TestCase):
 
     def test_a_signal_that_is_ignored_stays_ignored(self):
         process = self.start("generate stencil:n=60 -o c.mtx", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-        while len(self.files()) == 1 and process.poll() is None:
-            time.sleep(0.001)
+        self.wait_until_it_writes(process)
         process.send_signal(signal.SIGHUP)
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 0)
@@ -190,28 +211,15 @@ class Outputs(unittest.TestCase):
 
     def test_progress_is_shown_on_a_terminal_alone_and_erased(self):
         command = "solve gen:stencil:n=20,values=spd --method jacobi --rtol 0 --max-iterations 50000"  # longer than a fifth of a second
-        terminal, end = pty.openpty()
-        process = self.start(command, stderr=end)
-        os.close(end)
-        out, said = process.communicate(timeout=60)[0], b""
-        with contextlib.suppress(OSError):  # that is how a terminal ends
-            while piece := os.read(terminal, 4096):
-                said += piece
-        os.close(terminal)
-        self.assertEqual(process.returncode, 4)
+        code, out, said = self.on_a_terminal(command)
+        self.assertEqual(code, 4)
         self.assertRegex(said, rb"^(\r\x1b\[K\[[= ]{20}\] +\d+% [\d,]+ iterations, residual [^\r]+)+\r\x1b\[Ktulle: NOT_CONVERGED")
         self.assertIn(b"NOT_CONVERGED", out)
         self.assertNotIn(b"\r", self.run_it(command)[2])
 
     def test_bench_shows_what_runs_and_how_much_is_done(self):
-        terminal, end = pty.openpty()
-        process = self.start("bench a.mtx --backend cpu --no-bandwidth --no-diagnosis --repeat 3 --kernels csr.serial,csr.rows", stderr=end)
-        os.close(end)
-        out, said = process.communicate(timeout=60)[0], b""
-        with contextlib.suppress(OSError):
-            while piece := os.read(terminal, 4096):
-                said += piece
-        os.close(terminal)
+        command = "bench a.mtx --backend cpu --no-bandwidth --no-diagnosis --repeat 3 --kernels csr.serial,csr.rows"
+        _, out, said = self.on_a_terminal(command)
         steps = [step.decode() for step in re.findall(rb"\r\x1b\[K(\[[^\r]+)", said)]
         done = [int(re.search(r"(\d+)%", step)[1]) for step in steps]
         self.assertEqual(done, sorted(done))
