@@ -130,7 +130,7 @@ std::vector<V> product(isa level, bool by_loads, index_t rows, const packed_matr
   stored.x_by_loads = by_loads;
   std::vector<V> y(static_cast<std::size_t>(rows), std::numeric_limits<V>::quiet_NaN());
   scaled<V> out{{1, 0}, y.data()};
-  multiply_packed(level, packed.part, stored, std::span<const long_row<V>>(apart), x.data(), out);
+  multiply_packed(level, packed.part, stored, std::span<const long_row<V>>(apart), std::span<const V>(x), out);
   return y;
 }
 

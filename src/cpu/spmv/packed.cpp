@@ -86,7 +86,8 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     }
     in_parts([&](int i) {
       Finish finish = start;
-      multiply_packed(isa_, parts_[i], values, sum_long_rows(i, x, values.storage == value_storage::high), x, finish);
+      const std::span<const long_row<V>> apart = sum_long_rows(i, x, values.storage == value_storage::high);
+      multiply_packed(isa_, parts_[i], values, apart, std::span(x, static_cast<std::size_t>(a_.cols)), finish);
       done(i, finish);
     });
   }

@@ -1,9 +1,10 @@
 // The sums of one slice of packed_format.hpp with AVX2: values stored whole, x loaded number by number where there is
-// no diagonal. Values of a masked position are brought to their lanes by permutations of four, which tables hold for
-// the 16 masks of four lanes.
+// no diagonal. Values of a masked position are brought to their lanes by permutations, which tables hold for the masks
+// of a vector's lanes.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "cpu/spmv/packed_slice.hpp"
@@ -13,137 +14,172 @@
 
 namespace tulle::cpu {
 
-/// For each mask of four lanes: all bits of the lanes that are in it, and which of the values that follow each takes.
-struct four_lanes {
-  alignas(16) std::int32_t inside[16][4];
-  alignas(16) std::int32_t rank[16][4];
-  alignas(32) std::int32_t wide_inside[16][8];  // of lanes of 64 bits
-  alignas(32) std::int32_t wide_rank[16][8];
+/// The lanes of vector v in a mask of all, and how many come before them.
+template <int Lanes>
+constexpr std::uint32_t lanes_in(std::uint32_t mask, int v) {
+  return mask >> (v * Lanes) & ((1U << Lanes) - 1);
+}
+template <int Lanes>
+constexpr int lanes_before(std::uint32_t mask, int v) {
+  return std::popcount(mask & ((1U << (v * Lanes)) - 1));
+}
+
+/// For masks of eight lanes, and of four of 64 bits: which of the values that follow a lane takes, which is the number
+/// of lanes before it; and all bits of the lanes that are in the mask.
+struct lane_tables {
+  alignas(8) std::uint8_t rank[256][8];
+  alignas(32) std::int32_t wide_rank[16][8];  // in halves
+  alignas(32) std::int64_t wide_inside[16][4];
 };
-constexpr four_lanes make_four_lanes() {
-  four_lanes t{};
-  for (int mask = 0; mask < 16; ++mask) {
-    for (int lane = 0, rank = 0; lane < 4; ++lane) {
-      const int in = mask >> lane & 1;
-      t.inside[mask][lane] = -in;
-      t.rank[mask][lane] = in * rank;
-      for (int half = 0; half < 2; ++half) {
-        t.wide_inside[mask][2 * lane + half] = -in;
-        t.wide_rank[mask][2 * lane + half] = in * 2 * rank + half;
-      }
-      rank += in;
+constexpr lane_tables make_lane_tables() {
+  lane_tables t{};
+  for (unsigned mask = 0; mask < 256; ++mask) {
+    for (unsigned lane = 0; lane < 8; ++lane) {
+      const int before = std::popcount(mask & ((1U << lane) - 1));
+      t.rank[mask][lane] = static_cast<std::uint8_t>(before);
+      if (mask >= 16 || lane >= 4) continue;
+      t.wide_rank[mask][2 * lane] = 2 * before;
+      t.wide_rank[mask][2 * lane + 1] = 2 * before + 1;
+      t.wide_inside[mask][lane] = (mask >> lane & 1) != 0 ? -1 : 0;
     }
   }
   return t;
 }
-inline constexpr four_lanes lanes_of = make_four_lanes();
+inline constexpr lane_tables tables = make_lane_tables();
 
-[[gnu::always_inline, TULLE_AVX2FMA]] inline __m128i load_four(const std::int32_t* p) {
-  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-}
-[[gnu::always_inline, TULLE_AVX2FMA]] inline __m256i load_eight(const std::int32_t* p) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-}
+/// Offsets of neighbouring lanes, read four at a time and taken apart in registers: x itself takes a load a lane, and a
+/// core makes two or three in a cycle (Zen 3, offsets of 16 bits in f32: 0.26 ns a nonzero, 0.30 loading each, 0.35 by
+/// vectors of columns).
+template <class Offset>
+struct lane_offsets {
+  const unsigned char* p;
 
-/// What a vector of sums has of a position: bits of a mask, and of values as many as the mask has.
+  [[gnu::always_inline]] std::array<std::uint64_t, 4> four(int first) const {
+    const unsigned char* const at = p + static_cast<std::size_t>(first) * sizeof(Offset);
+    if constexpr (sizeof(Offset) == 1) {
+      const auto w = word<std::uint32_t>(at);
+      return {w & 0xff, w >> 8 & 0xff, w >> 16 & 0xff, w >> 24};
+    } else if constexpr (sizeof(Offset) == 2) {
+      const auto w = word<std::uint64_t>(at);
+      return {w & 0xffff, w >> 16 & 0xffff, w >> 32 & 0xffff, w >> 48};
+    } else {
+      const auto low = word<std::uint64_t>(at), high = word<std::uint64_t>(at + 8);
+      return {low & 0xffffffff, low >> 32, high & 0xffffffff, high >> 32};
+    }
+  }
+
+ private:
+  template <class Word>
+  [[gnu::always_inline]] static Word word(const unsigned char* at) {
+    Word w;
+    std::memcpy(&w, at, sizeof(w));
+    return w;
+  }
+};
+
+/// What a vector of sums has of a position: its lanes that are in a mask, of values as many as these are, and a column
+/// a lane.
 template <scalar V>
 struct packed_lanes_avx2;
 
 template <>
 struct packed_lanes_avx2<double> : avx2<double> {
-  [[gnu::always_inline, TULLE_AVX2FMA]] static __m256i inside(std::uint32_t m) {
-    return load_eight(lanes_of.wide_inside[m]);
+  using columns = __m128i;
+  using avx2<double>::gather;
+  /// A sign in the lanes of vector v that are in the mask.
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m256i inside(std::uint32_t mask, int v) {
+    return _mm256_load_si256(reinterpret_cast<const __m256i*>(tables.wide_inside[lanes_in<lanes>(mask, v)]));
   }
-  [[gnu::always_inline, TULLE_AVX2FMA]] static vector only(vector v, __m256i inside) {
-    return _mm256_and_pd(v, _mm256_castsi256_pd(inside));
-  }
-  /// -0 elsewhere: its product with 0 leaves any sum as it is, -0 included.
-  [[gnu::always_inline, TULLE_AVX2FMA]] static vector factor(vector v, __m256i inside) {
-    return _mm256_blendv_pd(_mm256_set1_pd(-0.0), v, _mm256_castsi256_pd(inside));
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector choose(vector no, vector yes, __m256i inside) {
+    return _mm256_blendv_pd(no, yes, _mm256_castsi256_pd(inside));
   }
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector load_inside(const double* p, __m256i inside) {
     return _mm256_maskload_pd(p, inside);
   }
-  /// The values from `next` on in the lanes of `m`, which moves on.
-  [[gnu::always_inline, TULLE_AVX2FMA]] static vector expand(const double*& next, std::uint32_t m) {
-    const __m256 stored = _mm256_castpd_ps(load(next));
-    next += __builtin_popcount(m);
-    return _mm256_castps_pd(_mm256_permutevar8x32_ps(stored, load_eight(lanes_of.wide_rank[m])));
+  /// The values from p on in the lanes of `m`, anything elsewhere.
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector expand(const double* p, std::uint32_t m) {
+    const auto* rank = reinterpret_cast<const __m256i*>(tables.wide_rank[m]);
+    return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(load(p)), _mm256_load_si256(rank)));
+  }
+  /// Lane l from x[l + its offset].
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector gather(const double* x, lane_offsets<Offset> offsets) {
+    const auto o = offsets.four(0);
+    const __m128d low = _mm_loadh_pd(_mm_load_sd(x + o[0]), x + 1 + o[1]);
+    const __m128d high = _mm_loadh_pd(_mm_load_sd(x + 2 + o[2]), x + 3 + o[3]);
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1);
+  }
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX2FMA]] static columns offsets(const unsigned char* p) {
+    if constexpr (sizeof(Offset) == 1) {
+      int four;
+      std::memcpy(&four, p, sizeof(four));
+      return _mm_cvtepu8_epi32(_mm_cvtsi32_si128(four));
+    }
+    if constexpr (sizeof(Offset) == 2) return _mm_cvtepu16_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  }
+  /// Words from p on in the lanes of `m`.
+  [[gnu::always_inline, TULLE_AVX2FMA]] static columns expand(const std::uint32_t* p, std::uint32_t m) {
+    int rank;
+    std::memcpy(&rank, tables.rank[m], sizeof(rank));
+    const __m128 stored = _mm_loadu_ps(reinterpret_cast<const float*>(p));
+    return _mm_castps_si128(_mm_permutevar_ps(stored, _mm_cvtepu8_epi32(_mm_cvtsi32_si128(rank))));
+  }
+  /// `first` + l + offsets[l] in lane l of the mask, 0 elsewhere.
+  [[gnu::always_inline, TULLE_AVX2FMA]] static columns from(std::uint32_t first, columns offsets, std::uint32_t m) {
+    const __m128i lane = _mm_add_epi32(_mm_set1_epi32(static_cast<int>(first)), _mm_setr_epi32(0, 1, 2, 3));
+    const __m128i bit = _mm_setr_epi32(1, 2, 4, 8);
+    const __m128i in = _mm_cmpeq_epi32(_mm_and_si128(_mm_set1_epi32(static_cast<int>(m)), bit), bit);
+    return _mm_and_si128(_mm_add_epi32(lane, offsets), in);
   }
 };
 
 template <>
 struct packed_lanes_avx2<float> : avx2<float> {
-  [[gnu::always_inline, TULLE_AVX2FMA]] static __m256i inside(std::uint32_t m) {
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(load_four(lanes_of.inside[m & 15])),
-                                   load_four(lanes_of.inside[m >> 4]), 1);
+  using columns = __m256i;
+  using avx2<float>::gather;
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m256i inside(std::uint32_t mask, int v) {
+    const __m256i to_sign = _mm256_sub_epi32(_mm256_set1_epi32(31 - v * lanes), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return _mm256_sllv_epi32(_mm256_set1_epi32(static_cast<int>(mask)), to_sign);
   }
-  [[gnu::always_inline, TULLE_AVX2FMA]] static vector only(vector v, __m256i inside) {
-    return _mm256_and_ps(v, _mm256_castsi256_ps(inside));
-  }
-  [[gnu::always_inline, TULLE_AVX2FMA]] static vector factor(vector v, __m256i inside) {
-    return _mm256_blendv_ps(_mm256_set1_ps(-0.0F), v, _mm256_castsi256_ps(inside));
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector choose(vector no, vector yes, __m256i inside) {
+    return _mm256_blendv_ps(no, yes, _mm256_castsi256_ps(inside));
   }
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector load_inside(const float* p, __m256i inside) {
     return _mm256_maskload_ps(p, inside);
   }
-  [[gnu::always_inline, TULLE_AVX2FMA]] static vector expand(const float*& next, std::uint32_t m) {
-    const __m128 low = expand_four(next, m & 15), high = expand_four(next, m >> 4);
-    return _mm256_insertf128_ps(_mm256_castps128_ps256(low), high, 1);
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector expand(const float* p, std::uint32_t m) {
+    return _mm256_permutevar8x32_ps(load(p), ranks(m));
+  }
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector gather(const float* x, lane_offsets<Offset> offsets) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(four_from(x, offsets.four(0))),
+                                four_from(x + 4, offsets.four(4)), 1);
+  }
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX2FMA]] static columns offsets(const unsigned char* p) {
+    const auto* at = reinterpret_cast<const __m128i*>(p);
+    if constexpr (sizeof(Offset) == 1) return _mm256_cvtepu8_epi32(_mm_loadl_epi64(at));
+    if constexpr (sizeof(Offset) == 2) return _mm256_cvtepu16_epi32(_mm_loadu_si128(at));
+  }
+  [[gnu::always_inline, TULLE_AVX2FMA]] static columns expand(const std::uint32_t* p, std::uint32_t m) {
+    return _mm256_permutevar8x32_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)), ranks(m));
+  }
+  [[gnu::always_inline, TULLE_AVX2FMA]] static columns from(std::uint32_t first, columns offsets, std::uint32_t m) {
+    const __m256i lane =
+        _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(first)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return _mm256_and_si256(_mm256_add_epi32(lane, offsets), _mm256_srai_epi32(inside(m, 0), 31));
   }
 
  private:
-  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 expand_four(const float*& next, std::uint32_t m) {
-    const __m128 stored = _mm_loadu_ps(next);
-    next += __builtin_popcount(m);
-    return _mm_permutevar_ps(stored, load_four(lanes_of.rank[m]));
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m256i ranks(std::uint32_t m) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(tables.rank[m])));
   }
-};
-
-/// The columns of a position's lanes; 0 of lanes without an entry.
-class lane_columns {
- public:
-  [[gnu::always_inline]] const index_t* operator+(int lane) const { return columns_ + lane; }
-
-  /// Of offsets that every lane has.
-  template <class Offset>
-  [[gnu::always_inline, TULLE_AVX2FMA]] void set(std::uint32_t base, const std::uint32_t* words) {
-    for (int l = 0; l < packed_lanes; l += 8) store(l, base, eight<Offset>(words, l));
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 four_from(const float* x, const std::array<std::uint64_t, 4>& o) {
+    __m128 v = _mm_insert_ps(_mm_load_ss(x + o[0]), _mm_load_ss(x + 1 + o[1]), 0x10);
+    v = _mm_insert_ps(v, _mm_load_ss(x + 2 + o[2]), 0x20);
+    return _mm_insert_ps(v, _mm_load_ss(x + 3 + o[3]), 0x30);
   }
-  template <class Offset>
-  [[gnu::always_inline, TULLE_AVX2FMA]] void set(std::uint32_t base, std::uint32_t mask, const std::uint32_t* words) {
-    for (int l = 0; l < packed_lanes; l += 8) {
-      const std::uint32_t m = mask >> l & 255;
-      const __m256i offsets = offsets_are_padded(sizeof(Offset)) ? eight<Offset>(words, l) : spread(words, m);
-      store(l, base, offsets, packed_lanes_avx2<float>::inside(m));
-    }
-  }
-
- private:
-  template <class Offset>
-  [[gnu::always_inline, TULLE_AVX2FMA]] static __m256i eight(const std::uint32_t* words, int lane) {
-    const auto* at = reinterpret_cast<const unsigned char*>(words) + static_cast<std::size_t>(lane) * sizeof(Offset);
-    const auto* two = reinterpret_cast<const __m128i*>(at);
-    if constexpr (sizeof(Offset) == 1) return _mm256_cvtepu8_epi32(_mm_loadl_epi64(two));
-    if constexpr (sizeof(Offset) == 2) return _mm256_cvtepu16_epi32(_mm_loadu_si128(two));
-    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
-  }
-  /// Of 32 bits, which lanes without an entry have not.
-  [[gnu::always_inline, TULLE_AVX2FMA]] static __m256i spread(const std::uint32_t*& words, std::uint32_t m) {
-    const auto* next = reinterpret_cast<const float*>(words);
-    const __m256 found = packed_lanes_avx2<float>::expand(next, m);
-    words = reinterpret_cast<const std::uint32_t*>(next);
-    return _mm256_castps_si256(found);
-  }
-  [[gnu::always_inline, TULLE_AVX2FMA]] void store(int lane, std::uint32_t base, __m256i offsets,
-                                                   __m256i inside = _mm256_set1_epi32(-1)) {
-    const __m256i first =
-        _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(base) + lane), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-    _mm256_store_si256(reinterpret_cast<__m256i*>(columns_ + lane),
-                       _mm256_and_si256(_mm256_add_epi32(first, offsets), inside));
-  }
-
-  alignas(32) index_t columns_[packed_lanes];
 };
 
 template <scalar V>
@@ -156,7 +192,12 @@ struct slice_sums_avx2 {
     const V* values;
   };
 
+  /// Positions from these places on read x, with any offset of 0, within its elements.
+  std::uint32_t inner_places;
   vector sum[vectors];
+
+  explicit slice_sums_avx2(std::size_t columns)
+      : inner_places(columns < packed_lanes ? 0 : static_cast<std::uint32_t>(columns) - packed_lanes + 1) {}
 
   /// Leaves the sums of one slice and moves on. Returns its row numbers, or null where they are in order.
   [[gnu::always_inline, TULLE_AVX2FMA]] const std::uint32_t* add_slice(cursor& c, const V* x) {
@@ -175,8 +216,6 @@ struct slice_sums_avx2 {
   [[gnu::always_inline]] static const V* at(const V* x, std::uint32_t place) {
     return x + static_cast<std::int32_t>(place);
   }
-  static constexpr std::uint32_t part(std::uint32_t mask, int v) { return mask >> (v * lanes) & ((1U << lanes) - 1); }
-
   [[gnu::always_inline, TULLE_AVX2FMA]] void add_run(cursor& c, run_header run, const V* x) {
     switch (run.kind) {
       case run_kind::full_diagonal:
@@ -202,55 +241,82 @@ struct slice_sums_avx2 {
     for (std::uint32_t i = 0; i < count; ++i, c.values += packed_lanes) {
       prefetch_position<0>(c.words, c.values, sizeof(V));
       const V* from = at(x, *c.words++);
-      for (int v = 0; v < vectors; ++v) {
+  #pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) {
         sum[v] = simd::madd(simd::load(c.values + v * lanes), simd::load(from + v * lanes), sum[v]);
       }
     }
+  }
+
+  /// sum += the next values times load(v, inside), in the lanes of the mask. Where the values of a vector begin follows
+  /// from the mask alone: none waits for those before it.
+  template <class Load>
+  [[gnu::always_inline, TULLE_AVX2FMA]] void add_masked(cursor& c, std::uint32_t mask, const Load& load) {
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) {
+      const __m256i inside = simd::inside(mask, v);
+      const vector value = simd::expand(c.values + lanes_before<lanes>(mask, v), lanes_in<lanes>(mask, v));
+      sum[v] = simd::choose(sum[v], simd::madd(value, load(v, inside), sum[v]), inside);
+    }
+    c.values += std::popcount(mask);
   }
 
   [[gnu::always_inline, TULLE_AVX2FMA]] void add_diagonals(cursor& c, std::uint32_t count, const V* x) {
     for (std::uint32_t i = 0; i < count; ++i, c.words += 2) {
       prefetch_position<0>(c.words, c.values, sizeof(V));
       const V* from = at(x, c.words[0]);
-      for (int v = 0; v < vectors; ++v) {
-        const std::uint32_t m = part(c.words[1], v);
-        const __m256i inside = simd::inside(m);
-        const vector value = simd::factor(simd::expand(c.values, m), inside);
-        sum[v] = simd::madd(value, simd::load_inside(from + v * lanes, inside), sum[v]);
-      }
+      add_masked(c, c.words[1], [from](int v, __m256i inside) __attribute__((always_inline, target("avx2,fma,bmi,popcnt"))) {
+        return simd::load_inside(from + v * lanes, inside);
+      });
     }
   }
 
   template <class Offset>
   [[gnu::always_inline, TULLE_AVX2FMA]] void add_full(cursor& c, std::uint32_t count, const V* x) {
-    lane_columns columns;
     for (std::uint32_t i = 0; i < count; ++i, c.values += packed_lanes) {
       prefetch_position<sizeof(Offset)>(c.words, c.values, sizeof(V));
-      columns.set<Offset>(c.words[0], c.words + 1);
-      for (int v = 0; v < vectors; ++v) {
-        const vector from_x = simd::template gather<lanes>(x, columns + v * lanes);
-        sum[v] = simd::madd(simd::load(c.values + v * lanes), from_x, sum[v]);
+      const V* from = at(x, *c.words++);
+      const auto* offsets = reinterpret_cast<const unsigned char*>(c.words);
+#pragma GCC unroll 8
+      for (int lane = 0; lane < packed_lanes; lane += lanes) {
+        const vector from_x = simd::gather(from + lane, lane_offsets<Offset>{offsets + lane * sizeof(Offset)});
+        sum[lane / lanes] = simd::madd(simd::load(c.values + lane), from_x, sum[lane / lanes]);
       }
-      c.words += 1 + packed_lanes * sizeof(Offset) / 4;
+      c.words += packed_lanes * sizeof(Offset) / 4;
+    }
+  }
+
+  /// Lanes without an entry have offset 0, or none: x may have no element there at its ends.
+  template <class Offset>
+  [[gnu::always_inline, TULLE_AVX2FMA]] void add_offsets(cursor& c, std::uint32_t count, const V* x) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      prefetch_position<sizeof(Offset)>(c.words, c.values, sizeof(V));
+      const std::uint32_t base = c.words[0], mask = c.words[1];
+      c.words += 2;
+      if (offsets_are_padded(sizeof(Offset)) && base < inner_places) {
+        const auto* offsets = reinterpret_cast<const unsigned char*>(c.words);
+        add_masked(c, mask, [&](int v, __m256i) __attribute__((always_inline, target("avx2,fma,bmi,popcnt"))) {
+          return simd::gather(x + base + v * lanes, lane_offsets<Offset>{offsets + v * lanes * sizeof(Offset)});
+        });
+      } else {
+        add_masked(c, mask, [&](int v, __m256i) __attribute__((always_inline, target("avx2,fma,bmi,popcnt"))) {
+          return simd::gather(x, columns_of<Offset>(base, mask, c.words, v));
+        });
+      }
+      c.words += offsets_are_padded(sizeof(Offset)) ? packed_lanes * sizeof(Offset) / 4
+                                                    : static_cast<std::size_t>(std::popcount(mask));
     }
   }
 
   template <class Offset>
-  [[gnu::always_inline, TULLE_AVX2FMA]] void add_offsets(cursor& c, std::uint32_t count, const V* x) {
-    lane_columns columns;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      prefetch_position<sizeof(Offset)>(c.words, c.values, sizeof(V));
-      const std::uint32_t mask = c.words[1];
-      columns.set<Offset>(c.words[0], mask, c.words + 2);
-      for (int v = 0; v < vectors; ++v) {
-        const std::uint32_t m = part(mask, v);
-        const __m256i inside = simd::inside(m);
-        const vector value = simd::factor(simd::expand(c.values, m), inside);
-        const vector from_x = simd::only(simd::template gather<lanes>(x, columns + v * lanes), inside);
-        sum[v] = simd::madd(value, from_x, sum[v]);
-      }
-      c.words += 2 + (offsets_are_padded(sizeof(Offset)) ? packed_lanes * sizeof(Offset) / 4
-                                                         : static_cast<std::size_t>(__builtin_popcount(mask)));
+  [[gnu::always_inline, TULLE_AVX2FMA]] static typename simd::columns columns_of(std::uint32_t base, std::uint32_t mask,
+                                                                                 const std::uint32_t* words, int v) {
+    const std::uint32_t first = base + static_cast<std::uint32_t>(v * lanes), m = lanes_in<lanes>(mask, v);
+    if constexpr (!offsets_are_padded(sizeof(Offset)))
+      return simd::from(first, simd::expand(words + lanes_before<lanes>(mask, v), m), m);
+    if constexpr (offsets_are_padded(sizeof(Offset))) {
+      const auto* offsets = reinterpret_cast<const unsigned char*>(words);
+      return simd::from(first, simd::template offsets<Offset>(offsets + v * lanes * sizeof(Offset)), m);
     }
   }
 };

@@ -27,14 +27,25 @@ struct packed_position {
   [[nodiscard]] run_kind kind() const { return kind_for(range(), mask); }
 };
 
-/// Cycles that a position takes, about: a load or a gather of x and, under a mask, the expansions of each cache line of
-/// numbers of `value_bytes`, and the bytes besides the values.
-inline double position_cost(run_kind kind, int count, std::size_t value_bytes) {
+/// Cycles that a position takes for each cache line of numbers, about: where all lanes have an entry, on a diagonal or
+/// loading x elsewhere, and what a mask adds to either.
+struct line_costs {
+  double diagonal, elsewhere, masked_diagonal, masked, masked_words;  // words: offsets of 32 bits
+};
+/// AVX-512 gathers; the others load x number by number (measured on a Zen 3).
+constexpr line_costs line_costs_of(isa level, std::size_t value_bytes) {
+  if (level == isa::avx512) return {1.5, value_bytes == 8 ? 6.0 : 10.0, 2.5, 5, 5};
+  return value_bytes == 8 ? line_costs{3.5, 8.5, 4, 5.5, 12.5} : line_costs{3.5, 14, 4, 6, 19};
+}
+
+/// The cycles of a position of numbers of `value_bytes`, and of the bytes besides the values.
+inline double position_cost(run_kind kind, int count, isa level, std::size_t value_bytes) {
   const double lines = static_cast<double>(packed_lanes * value_bytes) / 64.0;
-  const double gather = value_bytes == 8 ? 6 : 10;
-  const double load = offset_bytes(kind) == 0 ? 1.5 : gather;
-  const double expand = is_full(kind) ? 0 : offset_bytes(kind) == 0 ? 2.5 : 5;
-  return lines * (load + expand) + 0.75 * position_words(kind, count);
+  const line_costs line = line_costs_of(level, value_bytes);
+  const std::uint32_t bytes = offset_bytes(kind);
+  const double masked = bytes == 0 ? line.masked_diagonal : bytes == 4 ? line.masked_words : line.masked;
+  return lines * ((bytes == 0 ? line.diagonal : line.elsewhere) + (is_full(kind) ? 0 : masked)) +
+         0.75 * position_words(kind, count);
 }
 
 /// Writes windows of a matrix one after another. Keeps its scratch between them.
@@ -212,7 +223,7 @@ class packed_encoder {
 #pragma omp simd reduction(| : mask)
             for (index_t l = 0; l < packed_lanes; ++l) mask |= (place[l] == least ? std::uint32_t{1} : 0u) << l;
             diagonals_.push_back({mask, least, least});
-            cost += position_cost(kind_for(0, mask), std::popcount(mask), value_bytes_);
+            cost += position_cost(kind_for(0, mask), std::popcount(mask), isa_, value_bytes_);
             if (mask == all_lanes) {
               for (index_t l = 0; l < packed_lanes; ++l) place[l] = ++next[l] < end[l] ? colind_[next[l]] - l : none;
               continue;
@@ -228,7 +239,7 @@ class packed_encoder {
 
   [[nodiscard]] double cost_of(const std::vector<packed_position>& positions) const {
     double cost = 0;
-    for (const packed_position& p : positions) cost += position_cost(p.kind(), std::popcount(p.mask), value_bytes_);
+    for (const packed_position& p : positions) cost += position_cost(p.kind(), std::popcount(p.mask), isa_, value_bytes_);
     return cost;
   }
 

@@ -26,16 +26,28 @@ template <scalar V>
   return std::ranges::lower_bound(apart, row, {}, &long_row<V>::row)->sum;
 }
 
-/// Hands the sums of `count` rows to `out`: those from `first` on, or those that `rows` numbers, of which long ones are
-/// among `apart`.
+/// Hands on the sums of the rows that `rows` numbers, of which long ones are among `apart`.
+template <scalar V, class Finish>
+[[gnu::always_inline]] inline void finish_numbered(index_t count, const std::uint32_t* rows, const V* sum,
+                                                   long_rows<V> apart, Finish& out) {
+  std::uint32_t any = 0;
+  for (index_t l = 0; l < count; ++l) any |= rows[l];
+  if ((any & long_row_flag) == 0) {
+    for (index_t l = 0; l < count; ++l) out(static_cast<index_t>(rows[l]), sum[l]);
+    return;
+  }
+  for (index_t l = 0; l < count; ++l) {
+    const auto row = static_cast<index_t>(rows[l] & ~long_row_flag);
+    out(row, (rows[l] & long_row_flag) == 0 ? sum[l] : sum_of_row(apart, row));
+  }
+}
+
+/// Hands the sums of `count` rows to `out`: those from `first` on, or those that `rows` numbers.
 template <scalar V, class Finish>
 [[gnu::always_inline]] inline void finish_rows(index_t first, index_t count, const std::uint32_t* rows, const V* sum,
                                                long_rows<V> apart, Finish& out) {
   if (rows != nullptr) {
-    for (index_t l = 0; l < count; ++l) {
-      const auto row = static_cast<index_t>(rows[l] & ~long_row_flag);
-      out(row, (rows[l] & long_row_flag) == 0 ? sum[l] : sum_of_row(apart, row));
-    }
+    finish_numbered(count, rows, sum, apart, out);
   } else if (count == packed_lanes && out.order == nullptr) {  // a constant count: unrolled, in vectors
 #pragma omp simd
     for (index_t l = 0; l < packed_lanes; ++l) out.put(first + l, first + l, sum[l]);
@@ -175,18 +187,42 @@ void multiply_avx512(const packed_part& part, const packed_values<V>& values, lo
 #endif
 
 #if TULLE_X86
+/// y = alpha sum. Held by value: y could be any of what is held elsewhere, as far as a compiler knows.
+template <scalar V>
+struct scaled_alone {
+  V alpha;
+  V* y;
+  const index_t* order = nullptr;
+  [[gnu::always_inline]] void put(index_t /*row*/, index_t at, V sum) const { y[at] = alpha * sum; }
+  [[gnu::always_inline]] void operator()(index_t row, V sum) const { put(row, row, sum); }
+};
+
 template <scalar V, class Finish>
-[[TULLE_AVX2FMA, gnu::noinline]] void multiply_avx2(const packed_part& part, const packed_values<V>& values,
-                                                    long_rows<V> apart, const V* x, Finish& out) {
+[[TULLE_AVX2FMA, gnu::always_inline]] inline void multiply_slices_avx2(const packed_part& part,
+                                                                       const packed_values<V>& values,
+                                                                       long_rows<V> apart, std::span<const V> x,
+                                                                       Finish& out) {
   using sums_of = slice_sums_avx2<V>;
-  sums_of sums;
+  sums_of sums(x.size());
   typename sums_of::cursor at{part.words, reinterpret_cast<const V*>(values.of(part))};
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
-    const std::uint32_t* rows = sums.add_slice(at, x);
+    const std::uint32_t* rows = sums.add_slice(at, x.data());
     alignas(64) V sum[packed_lanes];
     std::memcpy(sum, sums.sum, sizeof(sum));
     finish_rows(first, std::min(packed_lanes, part.last - first), rows, static_cast<const V*>(sum), apart, out);
   }
+}
+
+template <scalar V, class Finish>
+[[TULLE_AVX2FMA, gnu::noinline]] void multiply_avx2(const packed_part& part, const packed_values<V>& values,
+                                                    long_rows<V> apart, std::span<const V> x, Finish& out) {
+  if constexpr (std::derived_from<Finish, scaled<V>>) {
+    if (out.out.beta == 0 && out.order == nullptr) {
+      scaled_alone<V> alone{out.out.alpha, out.y};
+      return multiply_slices_avx2(part, values, apart, x, alone);
+    }
+  }
+  multiply_slices_avx2(part, values, apart, x, out);
 }
 #endif
 
@@ -212,20 +248,20 @@ void multiply_portable(isa level, const packed_part& part, const packed_values<V
 
 template <scalar V, class Finish>
 void multiply_packed(isa level, const packed_part& part, const packed_values<V>& values,
-                     std::span<const long_row<V>> apart, const V* x, Finish& out) {
+                     std::span<const long_row<V>> apart, std::span<const V> x, Finish& out) {
 #if TULLE_X86
-  if (level == isa::avx512) return multiply_avx512(part, values, apart, x, out);
+  if (level == isa::avx512) return multiply_avx512(part, values, apart, x.data(), out);
   const bool whole = values.storage == value_storage::whole && !values.by_slice;
   if (whole && level == isa::avx2) return multiply_avx2(part, values, apart, x, out);
 #endif
   if (values.storage == value_storage::whole && !values.by_slice)
-    return multiply_portable<true>(level, part, values, apart, x, out);
-  multiply_portable<false>(level, part, values, apart, x, out);
+    return multiply_portable<true>(level, part, values, apart, x.data(), out);
+  multiply_portable<false>(level, part, values, apart, x.data(), out);
 }
 
 #define TULLE_INSTANTIATE_ONE(V, FINISH)                                                                        \
   template void multiply_packed(isa, const packed_part&, const packed_values<V>&, std::span<const long_row<V>>, \
-                                const V*, FINISH<V>&);
+                                std::span<const V>, FINISH<V>&);
 #define TULLE_INSTANTIATE(V)              \
   TULLE_INSTANTIATE_ONE(V, scaled)        \
   TULLE_INSTANTIATE_ONE(V, streamed)      \

@@ -19,6 +19,6 @@ struct streamed_dots : scaled_dots<V> {};
 /// `apart`: the sums of the part's long rows, in order.
 template <scalar V, class Finish>
 void multiply_packed(isa level, const packed_part& part, const packed_values<V>& values,
-                     std::span<const long_row<V>> apart, const V* x, Finish& out);
+                     std::span<const long_row<V>> apart, std::span<const V> x, Finish& out);
 
 }  // namespace tulle::cpu

@@ -4,6 +4,8 @@
 // on its length, which cost least where lengths are foreseen, or under a mask, where they are not.
 #pragma once
 
+#include <cstring>
+
 #include "cpu/spmv/arithmetic.hpp"
 #include "cpu/spmv/intrinsics.hpp"
 
@@ -26,6 +28,25 @@ template <int N>
   const __m128 two = _mm_castsi128_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
   if constexpr (N == 3) return _mm_insert_ps(two, _mm_load_ss(p + 2), 0x20);
   return two;
+}
+
+/// Two columns that follow each other, loaded at once: a core makes few loads a cycle, and each number of x is one.
+struct column_pair {
+  std::uint64_t columns;
+
+  [[gnu::always_inline]] static column_pair load(const index_t* c) {
+    column_pair pair;
+    std::memcpy(&pair.columns, c, sizeof(pair.columns));
+    return pair;
+  }
+  [[gnu::always_inline]] std::uint32_t first() const { return static_cast<std::uint32_t>(columns); }
+  [[gnu::always_inline]] std::uint32_t second() const { return static_cast<std::uint32_t>(columns >> 32); }
+};
+[[gnu::always_inline, TULLE_AVX2FMA]] inline column_pair low_pair(__m128i columns) {
+  return {static_cast<std::uint64_t>(_mm_cvtsi128_si64(columns))};
+}
+[[gnu::always_inline, TULLE_AVX2FMA]] inline column_pair high_pair(__m128i columns) {
+  return {static_cast<std::uint64_t>(_mm_extract_epi64(columns, 1))};
 }
 
 /// The 256-bit operations for vectors of one type.
@@ -55,6 +76,10 @@ struct avx2<double> {
     if constexpr (N <= 2) return _mm256_insertf128_pd(zero(), two<N>(x, c), 0);
     if constexpr (N > 2) return _mm256_insertf128_pd(_mm256_castpd128_pd256(two<2>(x, c)), two<N - 2>(x, c + 2), 1);
   }
+  /// The numbers of x at four columns, one by one.
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector gather(const double* x, __m128i columns) {
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(two(x, low_pair(columns))), two(x, high_pair(columns)), 1);
+  }
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector madd(vector a, vector b, vector c) {
     return _mm256_fmadd_pd(a, b, c);
   }
@@ -64,12 +89,7 @@ struct avx2<double> {
                                                                  const double* x, vector sum) {
     const __m128i mask = first_lanes(n), columns = _mm_maskload_epi32(c, mask);
     const __m256i wide_mask = _mm256_cvtepi32_epi64(mask);
-    const auto two = static_cast<std::uint64_t>(_mm_cvtsi128_si64(columns)),
-               more = static_cast<std::uint64_t>(_mm_extract_epi64(columns, 1));
-    const __m128d low = _mm_loadh_pd(_mm_load_sd(x + static_cast<std::uint32_t>(two)), x + (two >> 32));
-    const __m128d high = _mm_loadh_pd(_mm_load_sd(x + static_cast<std::uint32_t>(more)), x + (more >> 32));
-    const vector from_x =
-        _mm256_and_pd(_mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1), _mm256_castsi256_pd(wide_mask));
+    const vector from_x = _mm256_and_pd(gather(x, columns), _mm256_castsi256_pd(wide_mask));
     if constexpr (sizeof(T) == 8) return madd(_mm256_maskload_pd(values, wide_mask), from_x, sum);
     if constexpr (sizeof(T) == 4) return madd(_mm256_cvtps_pd(_mm_maskload_ps(values, mask)), from_x, sum);
   }
@@ -82,9 +102,11 @@ struct avx2<double> {
  private:
   template <int N>
   [[gnu::always_inline, TULLE_AVX2FMA]] static __m128d two(const double* x, const index_t* c) {
-    const __m128d first = _mm_load_sd(x + c[0]);
-    if constexpr (N > 1) return _mm_loadh_pd(first, x + c[1]);
-    return first;
+    if constexpr (N == 1) return _mm_load_sd(x + c[0]);
+    return two(x, column_pair::load(c));
+  }
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128d two(const double* x, column_pair c) {
+    return _mm_loadh_pd(_mm_load_sd(x + c.first()), x + c.second());
   }
 };
 
@@ -104,6 +126,11 @@ struct avx2<float> {
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector gather(const float* x, const index_t* c) {
     if constexpr (N <= 4) return _mm256_insertf128_ps(zero(), four<N>(x, c), 0);
     if constexpr (N > 4) return _mm256_insertf128_ps(_mm256_castps128_ps256(four<4>(x, c)), four<N - 4>(x, c + 4), 1);
+  }
+  /// The numbers of x at eight columns, one by one.
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector gather(const float* x, __m256i columns) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(four(x, _mm256_castsi256_si128(columns))),
+                                four(x, _mm256_extracti128_si256(columns, 1)), 1);
   }
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector madd(vector a, vector b, vector c) {
     return _mm256_fmadd_ps(a, b, c);
@@ -130,21 +157,24 @@ struct avx2<float> {
  private:
   template <int N>
   [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 four(const float* x, const index_t* c) {
-    __m128 v = _mm_load_ss(x + c[0]);
-    if constexpr (N > 1) v = _mm_insert_ps(v, _mm_load_ss(x + c[1]), 0x10);
-    if constexpr (N > 2) v = _mm_insert_ps(v, _mm_load_ss(x + c[2]), 0x20);
-    if constexpr (N > 3) v = _mm_insert_ps(v, _mm_load_ss(x + c[3]), 0x30);
-    return v;
+    if constexpr (N == 1) return _mm_load_ss(x + c[0]);
+    const __m128 both = two(x, column_pair::load(c));
+    if constexpr (N == 3) return _mm_insert_ps(both, _mm_load_ss(x + c[2]), 0x20);
+    if constexpr (N == 4) return two_more(both, x, column_pair::load(c + 2));
+    return both;
+  }
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 four(const float* x, __m128i columns) {
+    return two_more(two(x, low_pair(columns)), x, high_pair(columns));
+  }
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 two(const float* x, column_pair c) {
+    return _mm_insert_ps(_mm_load_ss(x + c.first()), _mm_load_ss(x + c.second()), 0x10);
+  }
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 two_more(__m128 v, const float* x, column_pair c) {
+    return _mm_insert_ps(_mm_insert_ps(v, _mm_load_ss(x + c.first()), 0x20), _mm_load_ss(x + c.second()), 0x30);
   }
   [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 first_of_four(int n, const index_t* c, const float* x) {
     const __m128i mask = first_lanes(n);
-    alignas(16) index_t columns[4];
-    const __m128i loaded = _mm_maskload_epi32(c, mask);
-    const auto two = static_cast<std::uint64_t>(_mm_cvtsi128_si64(loaded)),
-               more = static_cast<std::uint64_t>(_mm_extract_epi64(loaded, 1));
-    columns[0] = static_cast<index_t>(two), columns[1] = static_cast<index_t>(two >> 32);
-    columns[2] = static_cast<index_t>(more), columns[3] = static_cast<index_t>(more >> 32);
-    return _mm_and_ps(four<4>(x, columns), _mm_castsi128_ps(mask));
+    return _mm_and_ps(four(x, _mm_maskload_epi32(c, mask)), _mm_castsi128_ps(mask));
   }
 };
 
