@@ -1,5 +1,4 @@
-// The sums of one slice of packed_format.hpp with AVX2: values stored whole, x loaded number by number where there is
-// no diagonal. Values of a masked position are brought to their lanes by permutations, which tables hold for the masks
+// The sums of one slice of packed_format.hpp with AVX2: x loaded number by number where there is no diagonal. Values of a masked position are brought to their lanes by permutations, which tables hold for the masks
 // of a vector's lanes.
 #pragma once
 
@@ -8,7 +7,7 @@
 #include <cstring>
 
 #include "cpu/spmv/packed_slice.hpp"
-#include "cpu/spmv/row_avx2.hpp"
+#include "cpu/spmv/packed_values_avx2.hpp"
 
 #if TULLE_X86
 
@@ -96,10 +95,10 @@ struct packed_lanes_avx2<double> : avx2<double> {
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector load_inside(const double* p, __m256i inside) {
     return _mm256_maskload_pd(p, inside);
   }
-  /// The values from p on in the lanes of `m`, anything elsewhere.
-  [[gnu::always_inline, TULLE_AVX2FMA]] static vector expand(const double* p, std::uint32_t m) {
+  /// The first of `values` in the lanes of `m`, anything elsewhere.
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector expand(vector values, std::uint32_t m) {
     const auto* rank = reinterpret_cast<const __m256i*>(tables.wide_rank[m]);
-    return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(load(p)), _mm256_load_si256(rank)));
+    return _mm256_castps_pd(_mm256_permutevar8x32_ps(_mm256_castpd_ps(values), _mm256_load_si256(rank)));
   }
   /// Lane l from x[l + its offset].
   template <class Offset>
@@ -148,8 +147,8 @@ struct packed_lanes_avx2<float> : avx2<float> {
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector load_inside(const float* p, __m256i inside) {
     return _mm256_maskload_ps(p, inside);
   }
-  [[gnu::always_inline, TULLE_AVX2FMA]] static vector expand(const float* p, std::uint32_t m) {
-    return _mm256_permutevar8x32_ps(load(p), ranks(m));
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector expand(vector values, std::uint32_t m) {
+    return _mm256_permutevar8x32_ps(values, ranks(m));
   }
   template <class Offset>
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector gather(const float* x, lane_offsets<Offset> offsets) {
@@ -182,27 +181,32 @@ struct packed_lanes_avx2<float> : avx2<float> {
   }
 };
 
-template <scalar V>
+/// The 32 sums of a slice, whose values are read by `Slots`.
+template <class Slots>
 struct slice_sums_avx2 {
+  using V = typename Slots::value;
+  using raw = typename Slots::raw;
   using simd = packed_lanes_avx2<V>;
   using vector = typename simd::vector;
   static constexpr int lanes = simd::lanes, vectors = packed_lanes / lanes;
   struct cursor {
     const std::uint32_t* words;
-    const V* values;
+    const raw* values;
   };
+
+  Slots slots;
 
   /// Positions from these places on read x, with any offset of 0, within its elements.
   std::uint32_t inner_places;
   vector sum[vectors];
 
-  explicit slice_sums_avx2(std::size_t columns)
-      : inner_places(columns < packed_lanes ? 0 : static_cast<std::uint32_t>(columns) - packed_lanes + 1) {}
+  [[gnu::always_inline, TULLE_AVX2FMA]] slice_sums_avx2(const Slots& of, std::size_t columns)
+      : slots(of), inner_places(columns < packed_lanes ? 0 : static_cast<std::uint32_t>(columns) - packed_lanes + 1) {}
 
   /// Leaves the sums of one slice and moves on. Returns its row numbers, or null where they are in order.
   [[gnu::always_inline, TULLE_AVX2FMA]] const std::uint32_t* add_slice(cursor& c, const V* x) {
     for (int v = 0; v < vectors; ++v) sum[v] = simd::zero();
-    c.values = aligned_address(c.values, std::size_t{64});
+    c.values = aligned_address(c.values, static_cast<std::size_t>(slots_at_once(sizeof(V))) * sizeof(raw));
     run_header run = run_header::of(*c.words++);
     const std::uint32_t* rows = run.permuted ? c.words : nullptr;
     if (run.permuted) c.words += packed_lanes;
@@ -213,6 +217,15 @@ struct slice_sums_avx2 {
   }
 
  private:
+  /// As prefetch_position, in both arrays where there are two.
+  template <std::size_t Width>
+  [[gnu::always_inline, TULLE_AVX2FMA]] void prefetch(const cursor& c) const {
+    prefetch_position<Width>(c.words, c.values, sizeof(raw));
+    if constexpr (requires { slots.low_of(c.values); }) {
+      for (std::size_t line = 0; line < packed_lanes * sizeof(raw); line += 64)
+        prefetch_ahead(slots.low_of(c.values), prefetch_bytes + line);
+    }
+  }
   [[gnu::always_inline]] static const V* at(const V* x, std::uint32_t place) {
     return x + static_cast<std::int32_t>(place);
   }
@@ -239,11 +252,11 @@ struct slice_sums_avx2 {
 
   [[gnu::always_inline, TULLE_AVX2FMA]] void add_full_diagonals(cursor& c, std::uint32_t count, const V* x) {
     for (std::uint32_t i = 0; i < count; ++i, c.values += packed_lanes) {
-      prefetch_position<0>(c.words, c.values, sizeof(V));
+      prefetch<0>(c);
       const V* from = at(x, *c.words++);
   #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) {
-        sum[v] = simd::madd(simd::load(c.values + v * lanes), simd::load(from + v * lanes), sum[v]);
+        sum[v] = simd::madd(slots.load(c.values + v * lanes), simd::load(from + v * lanes), sum[v]);
       }
     }
   }
@@ -255,7 +268,7 @@ struct slice_sums_avx2 {
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) {
       const __m256i inside = simd::inside(mask, v);
-      const vector value = simd::expand(c.values + lanes_before<lanes>(mask, v), lanes_in<lanes>(mask, v));
+      const vector value = simd::expand(slots.load(c.values + lanes_before<lanes>(mask, v)), lanes_in<lanes>(mask, v));
       sum[v] = simd::choose(sum[v], simd::madd(value, load(v, inside), sum[v]), inside);
     }
     c.values += std::popcount(mask);
@@ -263,9 +276,9 @@ struct slice_sums_avx2 {
 
   [[gnu::always_inline, TULLE_AVX2FMA]] void add_diagonals(cursor& c, std::uint32_t count, const V* x) {
     for (std::uint32_t i = 0; i < count; ++i, c.words += 2) {
-      prefetch_position<0>(c.words, c.values, sizeof(V));
+      prefetch<0>(c);
       const V* from = at(x, c.words[0]);
-      add_masked(c, c.words[1], [from](int v, __m256i inside) __attribute__((always_inline, target("avx2,fma,bmi,popcnt"))) {
+      add_masked(c, c.words[1], [from](int v, __m256i inside) __attribute__((always_inline, target("avx2,fma,f16c,bmi,popcnt"))) {
         return simd::load_inside(from + v * lanes, inside);
       });
     }
@@ -274,13 +287,13 @@ struct slice_sums_avx2 {
   template <class Offset>
   [[gnu::always_inline, TULLE_AVX2FMA]] void add_full(cursor& c, std::uint32_t count, const V* x) {
     for (std::uint32_t i = 0; i < count; ++i, c.values += packed_lanes) {
-      prefetch_position<sizeof(Offset)>(c.words, c.values, sizeof(V));
+      prefetch<sizeof(Offset)>(c);
       const V* from = at(x, *c.words++);
       const auto* offsets = reinterpret_cast<const unsigned char*>(c.words);
 #pragma GCC unroll 8
       for (int lane = 0; lane < packed_lanes; lane += lanes) {
         const vector from_x = simd::gather(from + lane, lane_offsets<Offset>{offsets + lane * sizeof(Offset)});
-        sum[lane / lanes] = simd::madd(simd::load(c.values + lane), from_x, sum[lane / lanes]);
+        sum[lane / lanes] = simd::madd(slots.load(c.values + lane), from_x, sum[lane / lanes]);
       }
       c.words += packed_lanes * sizeof(Offset) / 4;
     }
@@ -290,16 +303,16 @@ struct slice_sums_avx2 {
   template <class Offset>
   [[gnu::always_inline, TULLE_AVX2FMA]] void add_offsets(cursor& c, std::uint32_t count, const V* x) {
     for (std::uint32_t i = 0; i < count; ++i) {
-      prefetch_position<sizeof(Offset)>(c.words, c.values, sizeof(V));
+      prefetch<sizeof(Offset)>(c);
       const std::uint32_t base = c.words[0], mask = c.words[1];
       c.words += 2;
       if (offsets_are_padded(sizeof(Offset)) && base < inner_places) {
         const auto* offsets = reinterpret_cast<const unsigned char*>(c.words);
-        add_masked(c, mask, [&](int v, __m256i) __attribute__((always_inline, target("avx2,fma,bmi,popcnt"))) {
+        add_masked(c, mask, [&](int v, __m256i) __attribute__((always_inline, target("avx2,fma,f16c,bmi,popcnt"))) {
           return simd::gather(x + base + v * lanes, lane_offsets<Offset>{offsets + v * lanes * sizeof(Offset)});
         });
       } else {
-        add_masked(c, mask, [&](int v, __m256i) __attribute__((always_inline, target("avx2,fma,bmi,popcnt"))) {
+        add_masked(c, mask, [&](int v, __m256i) __attribute__((always_inline, target("avx2,fma,f16c,bmi,popcnt"))) {
           return simd::gather(x, columns_of<Offset>(base, mask, c.words, v));
         });
       }

@@ -108,6 +108,9 @@ struct long_row {
 template <scalar V>
 inline constexpr int few_values = 128 / sizeof(V);
 
+/// How values are loaded: the storages of packed_values, and lists that are looked up in registers.
+enum class slot_kind : std::uint8_t { whole, f32, f16, bf16, listed, few, words, high };
+
 /// Values to be used as numbers of V.
 template <scalar V>
 struct packed_values {

@@ -197,18 +197,65 @@ struct scaled_alone {
   [[gnu::always_inline]] void operator()(index_t row, V sum) const { put(row, row, sum); }
 };
 
+/// Where the next slice begins.
+struct slice_place {
+  const std::uint32_t* words;
+  const std::byte* values;
+};
+
+/// The sums of the slice there; its row numbers, or null.
+template <class Slots, scalar V>
+[[TULLE_AVX2FMA, gnu::noinline]] const std::uint32_t* sum_slice(const Slots& slots, slice_place& at,
+                                                                std::span<const V> x, V* to) {
+  slice_sums_avx2<Slots> sums(slots, x.size());
+  typename slice_sums_avx2<Slots>::cursor c{at.words, reinterpret_cast<const typename Slots::raw*>(at.values)};
+  const std::uint32_t* rows = sums.add_slice(c, x.data());
+  at = {c.words, reinterpret_cast<const std::byte*>(c.values)};
+  std::memcpy(to, sums.sum, sizeof(sums.sum));
+  return rows;
+}
+
+/// The same of values that are not stored whole: compiled once for each way, whatever becomes of the sums.
+template <scalar V>
+[[TULLE_AVX2FMA]] const std::uint32_t* sum_narrow_slice(const packed_values<V>& values, slice_place& at,
+                                                        std::span<const V> x, V* to) {
+  using enum slot_kind;
+  if constexpr (sizeof(V) == 8) {
+    if (values.by_slice) {
+      at.values = aligned_address(at.values, slice_alignment);
+      const row_form form = run_header::of(*at.words).form;
+      if (form == whole_form) return sum_slice(slots_avx2<V, whole>(values), at, x, to);
+      if (form == f32_form) return sum_slice(slots_avx2<V, f32>(values), at, x, to);
+      return sum_slice(slots_avx2<V, f16>(form), at, x, to);
+    }
+    if (values.storage == value_storage::f32) return sum_slice(slots_avx2<V, f32>(values), at, x, to);
+    if (values.storage == value_storage::words) return sum_slice(slots_avx2<V, words>(values), at, x, to);
+    if (values.storage == value_storage::high) return sum_slice(slots_avx2<V, high>(values), at, x, to);
+  }
+  if (values.storage == value_storage::bf16) return sum_slice(slots_avx2<V, bf16>(values), at, x, to);
+  return values.listed <= few_values_avx2<V> ? sum_slice(slots_avx2<V, few>(values), at, x, to)
+                                             : sum_slice(slots_avx2<V, listed>(values), at, x, to);
+}
+
 template <scalar V, class Finish>
 [[TULLE_AVX2FMA, gnu::always_inline]] inline void multiply_slices_avx2(const packed_part& part,
                                                                        const packed_values<V>& values,
                                                                        long_rows<V> apart, std::span<const V> x,
                                                                        Finish& out) {
-  using sums_of = slice_sums_avx2<V>;
-  sums_of sums(x.size());
-  typename sums_of::cursor at{part.words, reinterpret_cast<const V*>(values.of(part))};
+  using slots = slots_avx2<V, slot_kind::whole>;
+  const bool whole = values.slot_bytes() == sizeof(V) && values.storage != value_storage::words && !values.by_slice;
+  slice_sums_avx2<slots> sums(slots(values), x.size());
+  typename slice_sums_avx2<slots>::cursor at{part.words, reinterpret_cast<const V*>(values.of(part))};
+  slice_place narrow{part.words, values.of(part)};
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
-    const std::uint32_t* rows = sums.add_slice(at, x.data());
     alignas(64) V sum[packed_lanes];
-    std::memcpy(sum, sums.sum, sizeof(sum));
+    const std::uint32_t* rows;
+    if (whole) {
+      rows = sums.add_slice(at, x.data());
+      std::memcpy(sum, sums.sum, sizeof(sum));
+    } else {
+      rows = sum_narrow_slice(values, narrow, x, sum);
+    }
     finish_rows(first, std::min(packed_lanes, part.last - first), rows, static_cast<const V*>(sum), apart, out);
   }
 }
@@ -227,21 +274,14 @@ template <scalar V, class Finish>
 #endif
 
 template <bool Whole, scalar V, class Finish>
-void multiply_portable(isa level, const packed_part& part, const packed_values<V>& values, long_rows<V> apart,
-                       const V* x, Finish& out) {
-  const auto body = [&]() __attribute__((always_inline)) {
-    packed_cursor<V, Whole> at(part, values);
-    for (index_t first = part.first; first < part.last; first += packed_lanes) {
-      alignas(64) V sum[packed_lanes] = {};
-      const std::uint32_t* rows = add_slice(at, x, sum);
-      finish_rows(first, std::min(packed_lanes, part.last - first), rows, static_cast<const V*>(sum), apart, out);
-    }
-  };
-#if TULLE_X86
-  if (level == isa::avx2) return run_avx2(body);
-#endif
-  (void)level;
-  body();
+void multiply_portable(const packed_part& part, const packed_values<V>& values, long_rows<V> apart, const V* x,
+                       Finish& out) {
+  packed_cursor<V, Whole> at(part, values);
+  for (index_t first = part.first; first < part.last; first += packed_lanes) {
+    alignas(64) V sum[packed_lanes] = {};
+    const std::uint32_t* rows = add_slice(at, x, sum);
+    finish_rows(first, std::min(packed_lanes, part.last - first), rows, static_cast<const V*>(sum), apart, out);
+  }
 }
 
 }  // namespace
@@ -251,12 +291,12 @@ void multiply_packed(isa level, const packed_part& part, const packed_values<V>&
                      std::span<const long_row<V>> apart, std::span<const V> x, Finish& out) {
 #if TULLE_X86
   if (level == isa::avx512) return multiply_avx512(part, values, apart, x.data(), out);
-  const bool whole = values.storage == value_storage::whole && !values.by_slice;
-  if (whole && level == isa::avx2) return multiply_avx2(part, values, apart, x, out);
+  if (level == isa::avx2) return multiply_avx2(part, values, apart, x, out);
 #endif
+  (void)level;
   if (values.storage == value_storage::whole && !values.by_slice)
-    return multiply_portable<true>(level, part, values, apart, x.data(), out);
-  multiply_portable<false>(level, part, values, apart, x.data(), out);
+    return multiply_portable<true>(part, values, apart, x.data(), out);
+  multiply_portable<false>(part, values, apart, x.data(), out);
 }
 
 #define TULLE_INSTANTIATE_ONE(V, FINISH)                                                                        \

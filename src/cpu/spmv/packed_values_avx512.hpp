@@ -8,9 +8,6 @@
 #if TULLE_X86
 namespace tulle::cpu {
 
-/// How values are loaded: the storages of packed_values, and lists that are looked up in registers.
-enum class slot_kind : std::uint8_t { whole, f32, f16, bf16, listed, few, words, high };
-
 /// Loads from `raw` slots into the lanes of V.
 template <scalar V, slot_kind Kind>
 struct slots_avx512;

@@ -11,7 +11,7 @@
 
 #if TULLE_X86
 /// AVX2 with fma: sums.
-#define TULLE_AVX2FMA gnu::target("avx2,fma,bmi,popcnt")
+#define TULLE_AVX2FMA gnu::target("avx2,fma,f16c,bmi,popcnt")
 
 namespace tulle::cpu {
 
