@@ -196,14 +196,14 @@ json run(int threads, const pattern& p, json& stats) {
 }
 
 /// What the kernels that a choice is made of count of a matrix, for tools/tune.
-json terms_of(const json& stats, const json& one) {
-  const spmv_subject_cpu subject(stats_from(stats), one.at("precision") == "f64" ? 8 : 4);
+json terms_of(const json& stats, const json& one, processor_class processor) {
+  const spmv_subject_cpu subject(stats_from(stats), one.at("precision") == "f64" ? 8 : 4, processor);
   json all;
   for (std::size_t k = 0; k < kernels_cpu.size(); ++k) {
     if (k >= first_of_blocks_cpu && subject.blocks == 0) continue;
     json terms = json::array();
     for (const double t : kernels_cpu[k].of(subject)) terms.push_back(std::round(10 * t) / 10);
-    all[std::string(kernels_cpu[k].kernel)] = {{"shares", shares_cpu(k, stats_from(stats), one.at("threads"))},
+    all[std::string(kernels_cpu[k].kernel)] = {{"shares", shares_cpu(k, stats_from(stats), one.at("threads"), processor)},
                                                {"terms", terms}};
   }
   return all;
@@ -263,11 +263,7 @@ class record_file {
   }
   void judge() {
     name_context();
-    const std::string of = all_.at("context").at("processor");
-    processor_class processor = this_processor();
-    for (const auto c : {processor_class::gathers, processor_class::loads, processor_class::narrow}) {
-      if (of == tulle::name(c)) processor = c;
-    }
+    const processor_class processor = measured_on();
     for (json& r : matrices()) {
       for (json& one : r.at("runs")) one["chosen"] = choice(r.at("stats"), one, processor);
     }
@@ -283,10 +279,17 @@ class record_file {
                                 {"precision", one.at("precision")},
                                 {"threads", one.at("threads")},
                                 {"us", one.at("us")},
-                                {"kernels", terms_of(r.at("stats"), one)}}
+                                {"kernels", terms_of(r.at("stats"), one, measured_on())}}
                                .dump());
       }
     }
+  }
+  processor_class measured_on() const {
+    const std::string of = all_.at("context").at("processor");
+    for (const auto c : {processor_class::gathers, processor_class::loads}) {
+      if (of == tulle::name(c)) return c;
+    }
+    return processor_class::narrow;
   }
   void name_context() {
     const auto now = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));

@@ -196,7 +196,7 @@ spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, pro
   if (!floating(types)) return in_csr(s, threads, say(why, "{} values stay in CSR", name(types.value)));
   const auto pads = [&](double padding) { return pads_too_much(padding, padding * static_cast<double>(s.nnz)); };
   const auto value = static_cast<double>(size_of(types.value));
-  if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes_cpu(processor)) {
+  if (static_cast<double>(s.nnz) * (value + 4) > most_predicted_bytes_cpu(processor, size_of(types.value))) {
     if (pads(packed_sorted_padding(s)))
       return in_csr(s, threads,
                     say(why, "slices of 32 rows would have {:.1f} slots a nonzero", packed_sorted_padding(s)));
@@ -206,7 +206,7 @@ spmv_choice choose_spmv_cpu(const csr_stats& s, type_key types, int threads, pro
                 s.mean, groups(s.max))
                 .value_or("")};
   }
-  auto us = predicted_times_cpu(s, size_of(types.value), threads, costs_cpu(processor));
+  auto us = predicted_times_cpu(s, size_of(types.value), threads, processor);
   if (pads(packed_sorted_padding(s))) us[1] = std::numeric_limits<double>::infinity();
   if (pads(s.sell_sorted_padding)) us[2] = std::numeric_limits<double>::infinity();
   // A bin of blocks is as long as its longest row.

@@ -23,7 +23,7 @@
 
 namespace tulle {
 
-inline constexpr std::size_t most_terms_cpu = 11;
+inline constexpr std::size_t most_terms_cpu = 12;
 using terms_cpu = std::array<double, most_terms_cpu>;
 
 /// A matrix as the terms see it.
@@ -33,12 +33,13 @@ struct spmv_subject_cpu {
   double past_l1, past_l2;              // scattered reads that x of that size makes longer
   double uneven;                        // rows whose end comes as a surprise
   double slices, by_diagonal, by_rank;  // positions of packed, one of the two
+  double rank_on_diagonal;              // those by rank that lie on a diagonal
   double half_empty;                    // those by rank that not all rows reach
   double apart;                         // entries of rows that packed leaves in CSR
   double padded_positions, moved;       // of sell, and rows that it sorts
   double block, block_rows, blocks, with_holes, odd;
 
-  spmv_subject_cpu(const csr_stats& s, std::size_t value_bytes) {
+  spmv_subject_cpu(const csr_stats& s, std::size_t value_bytes, processor_class processor) {
     constexpr double l1_bytes = 32 << 10, l2_bytes = 1 << 20, lanes = 32, dense_sectors = 8, all_sectors = 32;
     value = static_cast<double>(value_bytes), rows = s.rows, nnz = static_cast<double>(s.nnz);
     const double x_bytes = s.cols * value;
@@ -51,9 +52,13 @@ struct spmv_subject_cpu {
     apart = entries_apart(s);
     const double deep = std::clamp(rows, 1.0, lanes), diagonals = (nnz - apart) * (1 - s.diagonal * (deep - 1) / deep);
     const double ranks = nnz * packed_padding(s) / lanes;
-    const bool along = diagonals * (value_bytes == 8 ? 17 : 9) < ranks * (value_bytes == 8 ? 50 : 40);
+    const bool narrow = processor == processor_class::narrow, wide_values = value_bytes == 8;
+    const double of_diagonal = narrow ? (wide_values ? 31 : 16) : (wide_values ? 17 : 9);
+    const double of_rank = narrow ? (wide_values ? 48 : 42) : (wide_values ? 50 : 40);
+    const bool along = diagonals * of_diagonal < ranks * of_rank;
     by_diagonal = along ? diagonals : 0;
     by_rank = along ? 0 : ranks;
+    rank_on_diagonal = by_rank * s.diagonal * s.diagonal;
     half_empty = by_rank * std::min(1.0, 3 * s.stddev / std::max(s.mean, 1e-9));
     const bool in_place = s.sell_padding <= 1.05 * s.sell_sorted_padding;
     padded_positions = nnz * (in_place ? s.sell_padding : s.sell_sorted_padding) / lanes;
@@ -88,14 +93,15 @@ inline constexpr std::array<spmv_terms_cpu, 5> kernels_cpu{{
        return {1,
                a.slices,
                a.by_diagonal,
-               a.by_rank,
+               a.by_rank - a.rank_on_diagonal,
                a.half_empty,
                gathers * a.moved,
                a.scatter * a.by_rank,
                gathers * a.past_l1,
                gathers * a.past_l2,
                a.streamed(a.nnz * (a.value + 1)),
-               a.apart};
+               a.apart,
+               a.rank_on_diagonal};
      }},
     {"sell",
      [](const spmv_subject_cpu& a) -> terms_cpu {
@@ -137,8 +143,8 @@ using spmv_costs_cpu = std::array<std::array<terms_cpu, 2>, kernels_cpu.size()>;
 inline constexpr spmv_costs_cpu costs_by_gathers{{
     {{{7.48, 1.98, 0.225, 0.403, 0.116, 0.059, 0, 0.0132, 0, 0},
       {9.62, 3.07, 0.187, 0.159, 0.063, 0.122, 0, 0.00225, 0, 0}}},  // csr.serial
-    {{{17.5, 1.27, 3.48, 6.79, 0.775, 0.462, 0.166, 0.0776, 0, 0.0261, 0.225},
-      {12.6, 1.16, 1.9, 4.42, 0.258, 0.529, 2.3, 0.158, 0, 0.00628, 0.187}}},  // packed
+    {{{17.5, 1.27, 3.48, 6.79, 0.775, 0.462, 0.166, 0.0776, 0, 0.0261, 0.225, 6.79},
+      {12.6, 1.16, 1.9, 4.42, 0.258, 0.529, 2.3, 0.158, 0, 0.00628, 0.187, 4.42}}},  // packed
     {{{13.7, 2.53, 18.4, 0.214, 0, 0.016, 0, 0.00543, 0, 0}, {18.7, 0, 22.2, 0.0114, 0, 0.0179, 0, 0, 0, 0}}},  // sell
     {{{17.2, 1.83, 0.177, 0.712, 0.118, 0.395, 1.71, 1.16, 0.0186, 0},
       {26.5, 3.49, 0, 1.01, 0.0613, 0.417, 1.26, 0.51, 0, 0}}},  // bsr
@@ -148,8 +154,8 @@ inline constexpr spmv_costs_cpu costs_by_gathers{{
 inline constexpr spmv_costs_cpu costs_by_loads{{
     {{{6.41, 0.567, 0.256, 0, 0.31, 0.111, 0.137, 0.00414, 0, 0, 0},
       {12.3, 1.03, 0.283, 0, 1.34, 0.115, 0.728, 0.00574, 0, 0, 0}}},  // csr.serial
-    {{{33.1, 0, 3.28, 6.71, 1.94, 0.555, 2.65, 0.096, 0.16, 0.0141, 0.342},
-      {32.6, 2.16, 2.07, 5.25, 0, 0.766, 8.37, 0.119, 0.209, 0.0105, 0.378}}},  // packed
+    {{{33.1, 0, 3.28, 6.71, 1.94, 0.555, 2.65, 0.096, 0.16, 0.0141, 0.342, 6.71},
+      {32.6, 2.16, 2.07, 5.25, 0, 0.766, 8.37, 0.119, 0.209, 0.0105, 0.378, 5.25}}},  // packed
     {{{11.1, 6.19, 9.87, 0.327, 0.601, 0.072, 0.0865, 0.00484, 0, 0, 0},
       {19.1, 6.01, 18, 0.455, 0.128, 0.0764, 0.276, 0.0017, 0, 0, 0}}},  // sell
     {{{17.2, 0.88, 0.166, 0.981, 0.0977, 0.393, 1.47, 2.46, 0.00849, 0, 0},
@@ -158,16 +164,16 @@ inline constexpr spmv_costs_cpu costs_by_loads{{
       {94.2, 2.3, 0.2, 0.929, 0.0915, 0.336, 1.07, 4.07, 0.015, 0, 0}}},  // bin_bsr.compact
 }};
 inline constexpr spmv_costs_cpu costs_by_narrow{{
-    {{{7.32, 0.709, 0.369, 0.0781, 0.449, 0.251, 0.341, 0.00432, 0, 0, 0},
-      {9.6, 0.865, 0.336, 0.0719, 0.421, 0.194, 0.0552, 0.00548, 0, 0, 0}}},  // csr.serial
-    {{{56.6, 21.1, 6.82, 13.4, 2.07, 0.756, 5.22, 0.164, 0.253, 0.017, 1.08},
-      {52.6, 24.4, 4.06, 10.9, 0.749, 0.95, 7.99, 0.156, 0.0507, 0.00919, 0.987}}},  // packed
-    {{{46.7, 21.8, 27.3, 0.411, 3.54, 0.0796, 0.233, 0.00466, 0, 0, 0},
-      {29.1, 18, 25.9, 0.332, 2.97, 0.0881, 0.0759, 0.00541, 0, 0, 0}}},  // sell
-    {{{23.8, 0.966, 0.543, 1.56, 0.168, 0.487, 0.614, 2.18, 0.016, 0, 0},
-      {30.4, 2.05, 0.38, 1.79, 0.0836, 0.31, 0.752, 2.05, 0.0154, 0, 0}}},  // bsr
-    {{{125, 4.55, 0, 0.686, 0.216, 0.712, 0.588, 9.47, 0.0285, 0, 0},
-      {110, 4.12, 0, 0.919, 0.139, 0.782, 0.732, 8.71, 0.0191, 0, 0}}},  // bin_bsr.compact
+    {{{8.96, 0.94, 0.362, 0.239, 0.172, 0.338, 0.637, 0.00467, 0, 0, 0, 0},
+      {14.4, 1.71, 0.336, 0.0195, 0, 0.24, 0, 0, 0, 0, 0, 0}}},  // csr.serial
+    {{{86.6, 0, 7.69, 14.1, 0.088, 0.359, 0, 0.341, 0.336, 0.0258, 1.36, 10.1},
+      {56.3, 0.0488, 3.89, 10.3, 0, 0.493, 1.27, 0.156, 0, 0.0214, 1.46, 4.39}}},  // packed
+    {{{38, 5.26, 15.6, 0.585, 1.62, 0.262, 0.345, 0.0105, 0, 0, 0, 0},
+      {51.8, 6.76, 12.8, 0.445, 1.36, 0.235, 0.00367, 0, 0, 0, 0, 0}}},  // sell
+    {{{35, 0.913, 0.522, 1.4, 0.224, 0.68, 0.683, 1.63, 0.0148, 0, 0, 0},
+      {43, 2.04, 0.399, 1.89, 0.104, 0.519, 0.44, 1.41, 0.00827, 0, 0, 0}}},  // bsr
+    {{{170, 3.55, 0, 0.48, 0.359, 0.781, 0, 8.23, 0.02, 0, 0, 0},
+      {180, 2.89, 0.191, 1.34, 0.16, 1.07, 0.101, 8.51, 0.0177, 0, 0, 0}}},  // bin_bsr.compact
 }};
 // end costs
 
@@ -178,36 +184,44 @@ inline const spmv_costs_cpu& costs_cpu(processor_class c) {
 }
 
 /// Above this many bytes of values and columns what memory gives decides, which the predicted times do not foresee; but
-/// where loads pay they do (Zen 5, families left out of the fit: f64 1.08 of the fastest, by the rules 1.13).
-constexpr double most_predicted_bytes_cpu(processor_class c) {
-  if (c == processor_class::loads) return std::numeric_limits<double>::infinity();
-  return (c == processor_class::gathers ? 4 : 32) << 20;
+/// where loads pay they do (Zen 5, families left out of the fit: f64 1.08 of the fastest, by the rules 1.13), and in f32
+/// without gathers (Zen 3, both numbers of threads, fitted families: 1.06, by the rules 1.09; left out 1.02 and 1.21).
+constexpr double most_predicted_bytes_cpu(processor_class c, std::size_t value_bytes) {
+  if (c == processor_class::gathers) return 4 << 20;
+  const bool all = c == processor_class::loads || value_bytes == 4;
+  return all ? std::numeric_limits<double>::infinity() : 32 << 20;
 }
 
 /// Microseconds from the offer of a part to the end of a region beyond what its longest part takes (note 0014).
 constexpr double hand_over_cpu = 1;
 
+/// What more threads gain beyond their number by slices beside CSR (Zen 3: the second makes them 2.2 times as fast, CSR
+/// 1.8).
+constexpr double gain_of_slices_cpu(processor_class c) { return c == processor_class::narrow ? 1.2 : 1; }
+
 /// Threads that share the work of a kernel: every one counts as long as there is work, and slices, for it.
-inline double shares_cpu(std::size_t kernel, const csr_stats& s, int threads) {
+inline double shares_cpu(std::size_t kernel, const csr_stats& s, int threads, processor_class processor) {
   const std::int64_t work = std::int64_t{s.rows} + s.nnz;
   if (kernels_cpu[kernel].kernel != "packed") return threads_for_product(threads, work);
   const int all = packed_threads(threads, work, s.diagonal > 0.5);
   const auto shared_by = [](double pieces, double by) { return pieces / std::ceil(pieces / by); };
   const int parts = packed_parts(work);
   const double slices = std::max(std::ceil(s.rows / 32.0), 1.0);
-  return std::min(shared_by(parts, std::min(parts, all)), shared_by(slices, all));
+  const double shares = std::min(shared_by(parts, std::min(parts, all)), shared_by(slices, all));
+  return shares > 1 ? shares * gain_of_slices_cpu(processor) : shares;
 }
 
 /// Microseconds of each of `kernels_cpu`; infinite for kernels of blocks where these were not looked at, or are nearly
 /// empty.
 inline std::array<double, kernels_cpu.size()> predicted_times_cpu(const csr_stats& s, std::size_t value_bytes,
-                                                                  int threads, const spmv_costs_cpu& costs) {
-  const spmv_subject_cpu subject(s, value_bytes);
+                                                                  int threads, processor_class processor) {
+  const spmv_costs_cpu& costs = costs_cpu(processor);
+  const spmv_subject_cpu subject(s, value_bytes, processor);
   std::array<double, kernels_cpu.size()> us{};
   for (std::size_t k = 0; k < us.size(); ++k) {
     const terms_cpu of = kernels_cpu[k].of(subject), &cost = costs[k][value_bytes == 8 ? 0 : 1];
     for (std::size_t i = 0; i < of.size(); ++i) us[k] += cost[i] * of[i];
-    const double shares = shares_cpu(k, s, threads);
+    const double shares = shares_cpu(k, s, threads, processor);
     us[k] = us[k] / (1000 * shares) + (shares > 1 ? hand_over_cpu : 0);
     if (subject.blocks == 0 && k >= first_of_blocks_cpu) us[k] = std::numeric_limits<double>::infinity();
   }
