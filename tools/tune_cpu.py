@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 HEADER = ROOT / "src/plan/spmv_costs_cpu.hpp"
 KERNELS = ["csr.serial", "packed", "sell", "bsr", "bin_bsr.compact"]  # kernels_cpu of the header
 TERMS = 12
-MOST_BYTES = {"gathers": 4 << 20, "loads": math.inf, "narrow": 32 << 20}  # by class of processors, as most_predicted_bytes_cpu of the header
+MOST_BYTES = {"gathers": 4 << 20, "loads": math.inf, "narrow": 32 << 20, ("narrow", "f32"): 64 << 20}  # by class of processors, as most_predicted_bytes_cpu of the header
 FIRST_ALONE = {("loads", "f32")}  # fitted to the first record: to those of all, families left out take 1.054 of the fastest and not 1.039 (Zen 5)
 FITTED_WHOLE = {("narrow", "f32")}  # to matrices of all sizes: better on the fitted families too. In f64 it is not
 LEAST_SAMPLES = 12
@@ -32,8 +32,8 @@ def value_bytes(run):
 
 def small(run):
     """Whether predictions decide for it."""
-    whole = (run["processor"], run["precision"]) in FITTED_WHOLE
-    return whole or run["nnz"] * (value_bytes(run) + 4) <= MOST_BYTES[run["processor"]]
+    most = MOST_BYTES.get((run["processor"], run["precision"]), MOST_BYTES[run["processor"]])
+    return run["nnz"] * (value_bytes(run) + 4) <= most
 
 
 def is_fitted(run, first):

@@ -164,16 +164,16 @@ inline constexpr spmv_costs_cpu costs_by_loads{{
       {94.2, 2.3, 0.2, 0.929, 0.0915, 0.336, 1.07, 4.07, 0.015, 0, 0}}},  // bin_bsr.compact
 }};
 inline constexpr spmv_costs_cpu costs_by_narrow{{
-    {{{8.96, 0.94, 0.362, 0.239, 0.172, 0.338, 0.637, 0.00467, 0, 0, 0, 0},
-      {14.4, 1.71, 0.336, 0.0195, 0, 0.24, 0, 0, 0, 0, 0, 0}}},  // csr.serial
-    {{{86.6, 0, 7.69, 14.1, 0.088, 0.359, 0, 0.341, 0.336, 0.0258, 1.36, 10.1},
-      {56.3, 0.0488, 3.89, 10.3, 0, 0.493, 1.27, 0.156, 0, 0.0214, 1.46, 4.39}}},  // packed
-    {{{38, 5.26, 15.6, 0.585, 1.62, 0.262, 0.345, 0.0105, 0, 0, 0, 0},
-      {51.8, 6.76, 12.8, 0.445, 1.36, 0.235, 0.00367, 0, 0, 0, 0, 0}}},  // sell
-    {{{35, 0.913, 0.522, 1.4, 0.224, 0.68, 0.683, 1.63, 0.0148, 0, 0, 0},
-      {43, 2.04, 0.399, 1.89, 0.104, 0.519, 0.44, 1.41, 0.00827, 0, 0, 0}}},  // bsr
-    {{{170, 3.55, 0, 0.48, 0.359, 0.781, 0, 8.23, 0.02, 0, 0, 0},
-      {180, 2.89, 0.191, 1.34, 0.16, 1.07, 0.101, 8.51, 0.0177, 0, 0, 0}}},  // bin_bsr.compact
+    {{{7.31, 0.88, 0.317, 0.0492, 0.551, 0.306, 0.431, 0.00527, 0, 0, 0, 0},
+      {10.4, 1.13, 0.294, 0.0293, 0.513, 0.197, 0.0205, 0.0068, 0, 0, 0, 0}}},  // csr.serial
+    {{{74.3, 0, 6.44, 12.7, 0.151, 0.343, 0, 0.261, 0.34, 0.0279, 1.28, 7.52},
+      {42.2, 0.479, 3.27, 10, 0, 0.443, 0.323, 0.18, 0.118, 0.023, 1.35, 3.25}}},  // packed
+    {{{35.7, 7.8, 13.4, 0.464, 1.57, 0.256, 0.334, 0.00927, 0, 0, 0, 0},
+      {38.7, 6.03, 11.8, 0.305, 1.74, 0.225, 0.137, 0.00347, 0, 0, 0, 0}}},  // sell
+    {{{24.4, 1.19, 0.475, 1.48, 0.176, 0.493, 0.673, 2.6, 0.0186, 0, 0, 0},
+      {29.9, 2.16, 0.382, 1.79, 0.0825, 0.281, 0.817, 3.05, 0.0131, 0, 0, 0}}},  // bsr
+    {{{103, 4.39, 0, 0.631, 0.225, 0.783, 0.542, 10.5, 0.0287, 0, 0, 0},
+      {113, 3.94, 0.193, 0.901, 0.117, 0.856, 0.779, 10.9, 0.0206, 0, 0, 0}}},  // bin_bsr.compact
 }};
 // end costs
 
@@ -185,11 +185,11 @@ inline const spmv_costs_cpu& costs_cpu(processor_class c) {
 
 /// Above this many bytes of values and columns what memory gives decides, which the predicted times do not foresee; but
 /// where loads pay they do (Zen 5, families left out of the fit: f64 1.08 of the fastest, by the rules 1.13), and in f32
-/// without gathers (Zen 3, both numbers of threads, fitted families: 1.06, by the rules 1.09; left out 1.02 and 1.21).
+/// without gathers (Zen 3, up to what was measured since slices by AVX2 changed, both numbers of threads, fitted
+/// families: 1.06, by the rules 1.09; left out 1.02 and 1.21).
 constexpr double most_predicted_bytes_cpu(processor_class c, std::size_t value_bytes) {
-  if (c == processor_class::gathers) return 4 << 20;
-  const bool all = c == processor_class::loads || value_bytes == 4;
-  return all ? std::numeric_limits<double>::infinity() : 32 << 20;
+  if (c == processor_class::loads) return std::numeric_limits<double>::infinity();
+  return (c == processor_class::gathers ? 4 : value_bytes == 4 ? 64 : 32) << 20;
 }
 
 /// Microseconds from the offer of a part to the end of a region beyond what its longest part takes (note 0014).
