@@ -1,5 +1,5 @@
-// The sums of one slice of packed_format.hpp with AVX2: x loaded number by number where there is no diagonal. Values of a masked position are brought to their lanes by permutations, which tables hold for the masks
-// of a vector's lanes.
+// The sums of one slice of packed_format.hpp with AVX2: x loaded number by number where there is no diagonal. Values of
+// a masked position are brought to their lanes by permutations, which tables hold for the masks of a vector's lanes.
 #pragma once
 
 #include <array>
@@ -138,7 +138,8 @@ struct packed_lanes_avx2<float> : avx2<float> {
   using columns = __m256i;
   using avx2<float>::gather;
   [[gnu::always_inline, TULLE_AVX2FMA]] static __m256i inside(std::uint32_t mask, int v) {
-    const __m256i to_sign = _mm256_sub_epi32(_mm256_set1_epi32(31 - v * lanes), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i to_sign = _mm256_sub_epi32(_mm256_set1_epi32(31 - v * lanes), lane);
     return _mm256_sllv_epi32(_mm256_set1_epi32(static_cast<int>(mask)), to_sign);
   }
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector choose(vector no, vector yes, __m256i inside) {
@@ -254,22 +255,22 @@ struct slice_sums_avx2 {
     for (std::uint32_t i = 0; i < count; ++i, c.values += packed_lanes) {
       prefetch<0>(c);
       const V* from = at(x, *c.words++);
-  #pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) {
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) {
         sum[v] = simd::madd(slots.load(c.values + v * lanes), simd::load(from + v * lanes), sum[v]);
       }
     }
   }
 
-  /// sum += the next values times load(v, inside), in the lanes of the mask. Where the values of a vector begin follows
+  /// sum += the next values times x(v, inside), in the lanes of the mask. Where the values of a vector begin follows
   /// from the mask alone: none waits for those before it.
-  template <class Load>
-  [[gnu::always_inline, TULLE_AVX2FMA]] void add_masked(cursor& c, std::uint32_t mask, const Load& load) {
+  template <class X>
+  [[gnu::always_inline, TULLE_AVX2FMA]] void add_masked(cursor& c, std::uint32_t mask, const X& x) {
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) {
       const __m256i inside = simd::inside(mask, v);
       const vector value = simd::expand(slots.load(c.values + lanes_before<lanes>(mask, v)), lanes_in<lanes>(mask, v));
-      sum[v] = simd::choose(sum[v], simd::madd(value, load(v, inside), sum[v]), inside);
+      sum[v] = simd::choose(sum[v], simd::madd(value, x(v, inside), sum[v]), inside);
     }
     c.values += std::popcount(mask);
   }
@@ -277,10 +278,7 @@ struct slice_sums_avx2 {
   [[gnu::always_inline, TULLE_AVX2FMA]] void add_diagonals(cursor& c, std::uint32_t count, const V* x) {
     for (std::uint32_t i = 0; i < count; ++i, c.words += 2) {
       prefetch<0>(c);
-      const V* from = at(x, c.words[0]);
-      add_masked(c, c.words[1], [from](int v, __m256i inside) __attribute__((always_inline, target("avx2,fma,f16c,bmi,popcnt"))) {
-        return simd::load_inside(from + v * lanes, inside);
-      });
+      add_masked(c, c.words[1], x_on_diagonal{at(x, c.words[0])});
     }
   }
 
@@ -299,39 +297,60 @@ struct slice_sums_avx2 {
     }
   }
 
-  /// Lanes without an entry have offset 0, or none: x may have no element there at its ends.
   template <class Offset>
   [[gnu::always_inline, TULLE_AVX2FMA]] void add_offsets(cursor& c, std::uint32_t count, const V* x) {
+    constexpr bool padded = offsets_are_padded(sizeof(Offset));
     for (std::uint32_t i = 0; i < count; ++i) {
       prefetch<sizeof(Offset)>(c);
       const std::uint32_t base = c.words[0], mask = c.words[1];
       c.words += 2;
-      if (offsets_are_padded(sizeof(Offset)) && base < inner_places) {
-        const auto* offsets = reinterpret_cast<const unsigned char*>(c.words);
-        add_masked(c, mask, [&](int v, __m256i) __attribute__((always_inline, target("avx2,fma,f16c,bmi,popcnt"))) {
-          return simd::gather(x + base + v * lanes, lane_offsets<Offset>{offsets + v * lanes * sizeof(Offset)});
-        });
+      if (padded && base < inner_places) {
+        add_masked(c, mask, x_within<Offset>{x + base, reinterpret_cast<const unsigned char*>(c.words)});
       } else {
-        add_masked(c, mask, [&](int v, __m256i) __attribute__((always_inline, target("avx2,fma,f16c,bmi,popcnt"))) {
-          return simd::gather(x, columns_of<Offset>(base, mask, c.words, v));
-        });
+        add_masked(c, mask, x_at_columns<Offset>{x, base, mask, c.words});
       }
-      c.words += offsets_are_padded(sizeof(Offset)) ? packed_lanes * sizeof(Offset) / 4
-                                                    : static_cast<std::size_t>(std::popcount(mask));
+      c.words += padded ? packed_lanes * sizeof(Offset) / 4 : static_cast<std::size_t>(std::popcount(mask));
     }
   }
 
-  template <class Offset>
-  [[gnu::always_inline, TULLE_AVX2FMA]] static typename simd::columns columns_of(std::uint32_t base, std::uint32_t mask,
-                                                                                 const std::uint32_t* words, int v) {
-    const std::uint32_t first = base + static_cast<std::uint32_t>(v * lanes), m = lanes_in<lanes>(mask, v);
-    if constexpr (!offsets_are_padded(sizeof(Offset)))
-      return simd::from(first, simd::expand(words + lanes_before<lanes>(mask, v), m), m);
-    if constexpr (offsets_are_padded(sizeof(Offset))) {
-      const auto* offsets = reinterpret_cast<const unsigned char*>(words);
-      return simd::from(first, simd::template offsets<Offset>(offsets + v * lanes * sizeof(Offset)), m);
+  // Numbers of x for the lanes of vector v of a masked position.
+  struct x_on_diagonal {
+    const V* from;
+
+    [[gnu::always_inline, TULLE_AVX2FMA]] vector operator()(int v, __m256i inside) const {
+      return simd::load_inside(from + v * lanes, inside);
     }
-  }
+  };
+  /// Lanes without an entry have offset 0: some number of x, where it goes on for all lanes.
+  template <class Offset>
+  struct x_within {
+    const V* from;
+    const unsigned char* offsets;
+
+    [[gnu::always_inline, TULLE_AVX2FMA]] vector operator()(int v, __m256i) const {
+      return simd::gather(from + v * lanes, lane_offsets<Offset>{offsets + v * lanes * sizeof(Offset)});
+    }
+  };
+  /// x[0] in lanes without an entry: at the ends of x, and of offsets of 32 bits, which such lanes have not.
+  template <class Offset>
+  struct x_at_columns {
+    const V* x;
+    std::uint32_t base, mask;
+    const std::uint32_t* words;
+
+    [[gnu::always_inline, TULLE_AVX2FMA]] vector operator()(int v, __m256i) const {
+      const std::uint32_t m = lanes_in<lanes>(mask, v);
+      return simd::gather(x, simd::from(base + static_cast<std::uint32_t>(v * lanes), offsets(v, m), m));
+    }
+    [[gnu::always_inline, TULLE_AVX2FMA]] typename simd::columns offsets(int v, std::uint32_t m) const {
+      if constexpr (offsets_are_padded(sizeof(Offset))) {
+        const auto* all = reinterpret_cast<const unsigned char*>(words);
+        return simd::template offsets<Offset>(all + v * lanes * sizeof(Offset));
+      } else {
+        return simd::expand(words + lanes_before<lanes>(mask, v), m);
+      }
+    }
+  };
 };
 
 }  // namespace tulle::cpu

@@ -243,7 +243,8 @@ template <scalar V, class Finish>
                                                                        long_rows<V> apart, std::span<const V> x,
                                                                        Finish& out) {
   using slots = slots_avx2<V, slot_kind::whole>;
-  const bool whole = values.slot_bytes() == sizeof(V) && values.storage != value_storage::words && !values.by_slice;
+  const bool as_used = values.storage == value_storage::whole || (values.storage == value_storage::f32 && sizeof(V) == 4);
+  const bool whole = as_used && !values.by_slice;
   slice_sums_avx2<slots> sums(slots(values), x.size());
   typename slice_sums_avx2<slots>::cursor at{part.words, reinterpret_cast<const V*>(values.of(part))};
   slice_place narrow{part.words, values.of(part)};

@@ -1,5 +1,5 @@
-// The values of packed_format.hpp in vectors of AVX2: as many as a vector has lanes, from any slot on. Up to a vector of
-// slots is loaded where fewer are needed.
+// The values of packed_format.hpp in vectors of AVX2: as many as a vector has lanes, from any slot on. A vector of slots
+// is loaded where fewer are needed.
 #pragma once
 
 #include <cstring>
@@ -90,7 +90,8 @@ struct slots_avx2<double, slot_kind::few> {
   using raw = std::uint8_t;
   __m256 halves;  // the lower ones of four numbers, then the upper ones
   [[gnu::always_inline, TULLE_AVX2FMA]] explicit slots_avx2(const packed_values<double>& v)
-      : halves(_mm256_permutevar8x32_ps(_mm256_castpd_ps(_mm256_loadu_pd(v.list)), _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7))) {}
+      : halves(_mm256_permutevar8x32_ps(_mm256_castpd_ps(_mm256_loadu_pd(v.list)),
+                                        _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7))) {}
   [[gnu::always_inline, TULLE_AVX2FMA]] __m256d load(const raw* p) const {
     constexpr char no = -1;
     int four;
@@ -162,7 +163,8 @@ struct slots_avx2<float, slot_kind::few> {
   using value = float;
   using raw = std::uint8_t;
   __m256 list;
-  [[gnu::always_inline, TULLE_AVX2FMA]] explicit slots_avx2(const packed_values<float>& v) : list(_mm256_loadu_ps(v.list)) {}
+  [[gnu::always_inline, TULLE_AVX2FMA]] explicit slots_avx2(const packed_values<float>& v)
+      : list(_mm256_loadu_ps(v.list)) {}
   [[gnu::always_inline, TULLE_AVX2FMA]] __m256 load(const raw* p) const {
     return _mm256_permutevar8x32_ps(list, _mm256_cvtepu8_epi32(eight_bytes(p)));
   }
