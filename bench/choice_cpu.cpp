@@ -270,6 +270,7 @@ class record_file {
   }
   /// {matrix, family, fitted, run, terms by kernel} of every run, a line each.
   void write_terms() {
+    const processor_class processor = measured_on();
     for (const json& r : matrices()) {
       for (const json& one : r.at("runs")) {
         fmt::print("{}\n", json{{"family", r.at("family")},
@@ -279,17 +280,17 @@ class record_file {
                                 {"precision", one.at("precision")},
                                 {"threads", one.at("threads")},
                                 {"us", one.at("us")},
-                                {"kernels", terms_of(r.at("stats"), one, measured_on())}}
+                                {"kernels", terms_of(r.at("stats"), one, processor)}}
                                .dump());
       }
     }
   }
   processor_class measured_on() const {
     const std::string of = all_.at("context").at("processor");
-    for (const auto c : {processor_class::gathers, processor_class::loads}) {
+    for (const auto c : {processor_class::gathers, processor_class::loads, processor_class::narrow}) {
       if (of == tulle::name(c)) return c;
     }
-    return processor_class::narrow;
+    return this_processor();
   }
   void name_context() {
     const auto now = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));

@@ -104,9 +104,7 @@ struct packed_lanes_avx2<double> : avx2<double> {
   template <class Offset>
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector gather(const double* x, lane_offsets<Offset> offsets) {
     const auto o = offsets.four(0);
-    const __m128d low = _mm_loadh_pd(_mm_load_sd(x + o[0]), x + 1 + o[1]);
-    const __m128d high = _mm_loadh_pd(_mm_load_sd(x + 2 + o[2]), x + 3 + o[3]);
-    return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), high, 1);
+    return together(x + o[0], x + 1 + o[1], x + 2 + o[2], x + 3 + o[3]);
   }
   template <class Offset>
   [[gnu::always_inline, TULLE_AVX2FMA]] static columns offsets(const unsigned char* p) {
@@ -176,9 +174,7 @@ struct packed_lanes_avx2<float> : avx2<float> {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(tables.rank[m])));
   }
   [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 four_from(const float* x, const std::array<std::uint64_t, 4>& o) {
-    __m128 v = _mm_insert_ps(_mm_load_ss(x + o[0]), _mm_load_ss(x + 1 + o[1]), 0x10);
-    v = _mm_insert_ps(v, _mm_load_ss(x + 2 + o[2]), 0x20);
-    return _mm_insert_ps(v, _mm_load_ss(x + 3 + o[3]), 0x30);
+    return together(x + o[0], x + 1 + o[1], x + 2 + o[2], x + 3 + o[3]);
   }
 };
 

@@ -78,7 +78,13 @@ struct avx2<double> {
   }
   /// The numbers of x at four columns, one by one.
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector gather(const double* x, __m128i columns) {
-    return _mm256_insertf128_pd(_mm256_castpd128_pd256(two(x, low_pair(columns))), two(x, high_pair(columns)), 1);
+    const column_pair low = low_pair(columns), high = high_pair(columns);
+    return together(x + low.first(), x + low.second(), x + high.first(), x + high.second());
+  }
+  [[gnu::always_inline, TULLE_AVX2FMA]] static vector together(const double* a, const double* b, const double* c,
+                                                               const double* d) {
+    const __m128d low = _mm_loadh_pd(_mm_load_sd(a), b);
+    return _mm256_insertf128_pd(_mm256_castpd128_pd256(low), _mm_loadh_pd(_mm_load_sd(c), d), 1);
   }
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector madd(vector a, vector b, vector c) {
     return _mm256_fmadd_pd(a, b, c);
@@ -103,10 +109,8 @@ struct avx2<double> {
   template <int N>
   [[gnu::always_inline, TULLE_AVX2FMA]] static __m128d two(const double* x, const index_t* c) {
     if constexpr (N == 1) return _mm_load_sd(x + c[0]);
-    return two(x, column_pair::load(c));
-  }
-  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128d two(const double* x, column_pair c) {
-    return _mm_loadh_pd(_mm_load_sd(x + c.first()), x + c.second());
+    const column_pair both = column_pair::load(c);
+    return _mm_loadh_pd(_mm_load_sd(x + both.first()), x + both.second());
   }
 };
 
@@ -131,6 +135,10 @@ struct avx2<float> {
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector gather(const float* x, __m256i columns) {
     return _mm256_insertf128_ps(_mm256_castps128_ps256(four(x, _mm256_castsi256_si128(columns))),
                                 four(x, _mm256_extracti128_si256(columns, 1)), 1);
+  }
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 together(const float* a, const float* b, const float* c,
+                                                               const float* d) {
+    return _mm_insert_ps(_mm_insert_ps(together(a, b), _mm_load_ss(c), 0x20), _mm_load_ss(d), 0x30);
   }
   [[gnu::always_inline, TULLE_AVX2FMA]] static vector madd(vector a, vector b, vector c) {
     return _mm256_fmadd_ps(a, b, c);
@@ -158,19 +166,20 @@ struct avx2<float> {
   template <int N>
   [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 four(const float* x, const index_t* c) {
     if constexpr (N == 1) return _mm_load_ss(x + c[0]);
-    const __m128 both = two(x, column_pair::load(c));
+    const column_pair low = column_pair::load(c);
+    if constexpr (N == 4) return four(x, low, column_pair::load(c + 2));
+    const __m128 both = together(x + low.first(), x + low.second());
     if constexpr (N == 3) return _mm_insert_ps(both, _mm_load_ss(x + c[2]), 0x20);
-    if constexpr (N == 4) return two_more(both, x, column_pair::load(c + 2));
     return both;
   }
   [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 four(const float* x, __m128i columns) {
-    return two_more(two(x, low_pair(columns)), x, high_pair(columns));
+    return four(x, low_pair(columns), high_pair(columns));
   }
-  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 two(const float* x, column_pair c) {
-    return _mm_insert_ps(_mm_load_ss(x + c.first()), _mm_load_ss(x + c.second()), 0x10);
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 four(const float* x, column_pair low, column_pair high) {
+    return together(x + low.first(), x + low.second(), x + high.first(), x + high.second());
   }
-  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 two_more(__m128 v, const float* x, column_pair c) {
-    return _mm_insert_ps(_mm_insert_ps(v, _mm_load_ss(x + c.first()), 0x20), _mm_load_ss(x + c.second()), 0x30);
+  [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 together(const float* a, const float* b) {
+    return _mm_insert_ps(_mm_load_ss(a), _mm_load_ss(b), 0x10);
   }
   [[gnu::always_inline, TULLE_AVX2FMA]] static __m128 first_of_four(int n, const index_t* c, const float* x) {
     const __m128i mask = first_lanes(n);
