@@ -233,6 +233,7 @@ void any_spmv_plan::impl::prepare_many() {
   of_many.vector_type = options.vector_type;
   of_many.columns = columns;
   of_many.columns_order = options.columns_order;
+  of_many.effort = options.effort;
   try {
     many = wanted->make(ctx, source.ref(), stats, of_many);
     many_kernel = wanted;
@@ -419,7 +420,8 @@ spmv_effort any_spmv_plan::effort() const noexcept { return impl_->options.effor
 double any_spmv_plan::plan_microseconds() const noexcept { return impl_->plan_microseconds; }
 const csr_stats& any_spmv_plan::stats() const noexcept { return impl_->stats; }
 std::size_t any_spmv_plan::workspace_bytes() const noexcept {
-  return impl_->source.bytes() + impl_->op->workspace_bytes() + (impl_->order ? impl_->order->bytes() : 0);
+  return impl_->source.bytes() + impl_->op->workspace_bytes() + (impl_->many ? impl_->many->workspace_bytes() : 0) +
+         (impl_->order ? impl_->order->bytes() : 0);
 }
 
 std::string any_spmv_plan::explain() const {

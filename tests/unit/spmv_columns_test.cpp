@@ -215,6 +215,43 @@ TEST_P(spmv_columns, do_not_take_rows_of_x_that_no_entry_has) {
     }
   }
 }
+/// So many entries anywhere that column-major X is turned into rows, of a plan that was told of it and of one that was
+/// not, as many vectors at once as there is room for; in a Y of either order.
+TEST_P(spmv_columns, are_turned_where_entries_are_anywhere) {
+  if (ctx().backend() != backend_kind::cuda) GTEST_SKIP() << "kernels of CUDA";
+  plain_csr<> m{0, 12'000};
+  while (m.rows < 12'000) {
+    std::vector<index_t> columns(m.rows % 3 == 0 ? 40 : 35);
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      columns[k] = static_cast<index_t>((std::int64_t{m.rows} * 7919 + static_cast<std::int64_t>(k) * 331) % m.cols);
+    }
+    std::ranges::sort(columns);
+    m.add_row(columns);
+  }
+  add_values(m);
+  const auto run = [&]<class T>(T) {
+    const csr<T> a = of_type<T>(m, ctx());
+    for (const std::string kernel : {"", "csr.pieces", "packed"}) {
+      spmv_options options;
+      options.kernel = kernel;
+      options.columns = 1;
+      const std::size_t of_one = any_spmv_plan(ctx(), a, options).workspace_bytes();
+      for (const auto& [told, count] : {std::pair{0, 8}, {0, 5}, {0, 13}, {0, 40}, {8, 8}, {8, 11}, {32, 32}}) {
+        options.columns = told;
+        options.columns_order = told == 0 ? row_major : column_major;
+        const any_spmv_plan plan(ctx(), a, options);
+        const std::size_t turned = std::size_t{8} * static_cast<std::size_t>(m.cols) * sizeof(T);
+        EXPECT_GE(plan.workspace_bytes(), of_one + turned) << plan.explain();
+        for (const auto y : {column_major, row_major}) {
+          check<T>(ctx(), plan, m, {m.cols, count, column_major, 0}, {m.rows, count, y, count % 2 == 0 ? 0 : 3});
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  };
+  run(1.0F);
+  run(1.0);
+}
 TEST_P(spmv_columns, that_are_fewer_than_none_are_refused) {
   const csr<double> a = uneven(3, 4, true).on(ctx());
   spmv_options options;

@@ -51,9 +51,10 @@ class csr_pieces final : public csr_operator<T, O> {
         mean_(s.mean),
         longest_(s.max),
         rows_alike_(s.max > 0 && (s.max <= short_rows::longest || (s.max <= longest_alike && s.skew < most_skew))),
-        starts_early_(ctx.info().compute_capability >= 90) {
+        starts_early_(ctx.info().compute_capability >= 90),
+        turning_(s, sizeof(T), fills_line(o.columns) ? turning_bounds::of_streams() : turning_bounds::of_x()) {
     const bool told = o.columns > 0, by_columns = told && o.columns_order == vector_order::column_major;
-    const bool turns = by_columns && turning_rule(s, sizeof(T), turning_bounds::of_streams()).pays(o.columns);
+    const bool turns = by_columns && turning_.pays(o.columns);
     const bool in_lines =
         told ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns) : !stays_whole(usual_columns);
     if (in_lines) {
@@ -69,21 +70,26 @@ class csr_pieces final : public csr_operator<T, O> {
       by_lanes_ = divided({ctx, a.rowptr, a.rows, a.nnz, s.max, shape_of_lanes(s, this->multiprocessors_)}, o.columns);
     }
     parts_ = buffer<T>(ctx, std::max(room_for(by_lines_), room_for(by_lanes_)));
-    if (turns) turned_ = {ctx, a.rows, a.cols, o.columns};
+    if (turns) turned_ = {ctx, fills_line(o.columns) ? a.rows : 0, a.cols, o.columns};
+    if (!told && o.effort != spmv_effort::none) {
+      turned_ = turned_vectors<T>::of_x_if_there_is_memory(ctx, a.cols, turned_untold(s, sizeof(T)));
+    }
   }
   bool store_in_order(const index_t*, bool) override { return false; }
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view on) override {
     const device_guard guard(this->device_);
     const cudaStream_t stream = native(on);
-    turned_.multiply(alpha, x, beta, y, this->a_.rows, this->a_.cols, many_epilogue<T>(finish), stream,
-                     [&](double by, const strided_vectors& from, double old, const strided_vectors& to,
-                         const many_epilogue<T>& then) {
-                       const scale_and_store_many<T> store(by, old, to, then);
-                       for (index_t done = 0; done < from.count;) {
-                         done += some_columns(some_of<T>(from, done, from.count - done), store.from(done), stream);
-                       }
-                     });
+    const auto multiply = [&](double by, const strided_vectors& from, double old, const strided_vectors& to,
+                              const many_epilogue<T>& then) {
+      const scale_and_store_many<T> store(by, old, to, then);
+      for (index_t done = 0; done < from.count;) {
+        done += some_columns(some_of<T>(from, done, from.count - done), store.from(done), stream);
+      }
+    };
+    const many_epilogue<T> then(finish);
+    if (!turning_.pays(turned_.at_once(x.count))) return multiply(alpha, x, beta, y, then);
+    turned_.multiply(alpha, x, beta, y, this->a_.rows, this->a_.cols, then, stream, multiply);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return bytes_of_pieces() + parts_.bytes() + turned_.bytes();
@@ -247,6 +253,7 @@ class csr_pieces final : public csr_operator<T, O> {
   index_t longest_;    // row; 0 where it is not known
   bool rows_alike_;    // no lane has much more of a row than the others, were rows whole
   bool starts_early_;  // a kernel may, before the one in front of it has ended
+  turning_rule turning_;
   std::optional<row_ends<O>> ends_;
   std::optional<division> by_lines_, by_lanes_;  // of rows as ends_ numbers them; of all, where they are not alike
   buffer<T> parts_;

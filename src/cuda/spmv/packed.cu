@@ -133,12 +133,16 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         rows_(a.rows),
         cols_(a.cols),
         nnz_(a.nnz),
-        turning_(s, sizeof(V), turning_bounds::of_packed()),
+        turning_(s, sizeof(V), options.columns > few_turned ? turning_bounds::of_packed() : turning_bounds::of_x()),
         columns_(static_cast<index_t>(ceil_div(std::clamp<index_t>(options.columns, 1, 128), 32) * 32)),
         matrix_(ctx, a, s.max, shape_, options) {
     make_room();
     if (options.columns_order == vector_order::column_major && turning_.pays(options.columns)) {
-      turned_ = {ctx, rows_, cols_, options.columns};
+      turned_ = {ctx, stores_in_order(s, options.columns) ? 0 : rows_, cols_, options.columns};
+    }
+    if (options.columns == 0 && options.effort != spmv_effort::none) {
+      const index_t few = std::min(few_turned, turned_untold(s, sizeof(V)));  // slices are not made for more
+      if (turning_.pays(few)) turned_ = turned_vectors<V>::of_x_if_there_is_memory(ctx, cols_, few);
     }
   }
   void update_values(const matrix_ref& a) override {
@@ -160,7 +164,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         packed_many(pattern().view(), pattern().height(), values, room(), by, from, old, to, after, native(stream));
       });
     };
-    if (!turning_.pays(x.count)) return multiply(alpha, x, beta, y, then);
+    if (!turning_.pays(turned_.at_once(x.count))) return multiply(alpha, x, beta, y, then);
     turned_.multiply(alpha, x, beta, y, rows_, cols_, then, native(stream), multiply);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
@@ -194,6 +198,11 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   }
 
  private:
+  /// Whether neighbouring threads store neighbouring rows of Y: of sorted ones more than few columns scatter.
+  static bool stores_in_order(const csr_stats& s, index_t columns) {
+    constexpr double alike = 1.2;
+    return columns <= few_turned || s.slice_padding < alike;
+  }
   [[nodiscard]] const packed_storage& pattern() const { return matrix_.pattern(); }
   /// For the parts of long rows and for dot products.
   void make_room() {

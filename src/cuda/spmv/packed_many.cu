@@ -1,4 +1,4 @@
-// packed for several right-hand sides; see packed.cu. Where X and Y are row-major and aligned, eight at once: two
+// packed for several right-hand sides; see packed.cu. Where X is row-major and aligned, eight at once: two
 // neighbouring threads (f64) or one (f32) share an entry and read 32 bytes of a row of X each, one sector of memory;
 // from 32 on, in slices of 32 lanes, 32 at once by four times as many. For other strides four at once, one lane per
 // thread. Bytes per nonzero: as packed, once for 32, 8 or 4 right-hand sides.
@@ -29,14 +29,15 @@ struct side_by_side {
   const T* __restrict__ x;
   std::int64_t row_stride;
   T* y;
-  std::int64_t y_row_stride;
+  std::int64_t y_row_stride, y_vector_stride;
+  bool wide;  // rows of Y are contiguous and aligned to 16 bytes
   many_epilogue<T> then;
 
   static constexpr int columns = Columns;
 
   __device__ __forceinline__ void move_to(unsigned panel) {
     x += panel * Columns;
-    y += panel * Columns;
+    y += panel * Columns * y_vector_stride;
     then = then.from(static_cast<index_t>(panel * Columns));
   }
   static __device__ __forceinline__ int first() { return static_cast<int>(threadIdx.x) % group * (count / 2); }
@@ -46,7 +47,14 @@ struct side_by_side {
                          __ldg(reinterpret_cast<const int4*>(from + apart))};
     memcpy(out, raw, sizeof(out));
   }
+  /// Of its j-th value, in the panel.
+  static __device__ __forceinline__ int column(int j) { return first() + (j < count / 2 ? j : apart + j - count / 2); }
+  __device__ __forceinline__ T put(int j, T sum, T alpha, T beta, T old) const {
+    const T scaled = alpha * sum;
+    return then(beta == T{0} ? scaled : fma(beta, old, scaled), column(j));
+  }
   __device__ __forceinline__ void store(index_t row, const T (&sum)[count], T alpha, T beta) const {
+    if (!wide) return store_each(row, sum, alpha, beta);
     T* const at = y + row * y_row_stride + first();
     int4* const to[2] = {reinterpret_cast<int4*>(at), reinterpret_cast<int4*>(at + apart)};
     T out[count] = {};
@@ -55,15 +63,18 @@ struct side_by_side {
       memcpy(out, old, sizeof(out));
     }
 #pragma unroll
-    for (int j = 0; j < count; ++j) {
-      const T scaled = alpha * sum[j];
-      const int column = first() + (j < count / 2 ? j : apart + j - count / 2);
-      out[j] = then(beta == T{0} ? scaled : fma(beta, out[j], scaled), column);
-    }
+    for (int j = 0; j < count; ++j) out[j] = put(j, sum[j], alpha, beta, out[j]);
     int4 raw[2];
     memcpy(raw, out, sizeof(out));
     *to[0] = raw[0];
     *to[1] = raw[1];
+  }
+  __device__ __forceinline__ void store_each(index_t row, const T (&sum)[count], T alpha, T beta) const {
+#pragma unroll
+    for (int j = 0; j < count; ++j) {
+      T* const to = y + row * y_row_stride + column(j) * y_vector_stride;
+      *to = put(j, sum[j], alpha, beta, beta == T{0} ? T{0} : *to);
+    }
   }
 };
 
@@ -174,12 +185,14 @@ void packed_many(const packed_pattern& a, int height, const Values& values, cons
   auto* to = static_cast<T*>(y.data);
   index_t done = 0;
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(T));
-  if (x.vector_stride == 1 && y.vector_stride == 1 && aligned(from, x.row_stride * bytes) &&
-      aligned(to, y.row_stride * bytes)) {
+  if (x.vector_stride == 1 && aligned(from, x.row_stride * bytes)) {
+    const bool wide = y.vector_stride == 1 && aligned(to, y.row_stride * bytes);
     const auto by = [&]<int Columns>() {
       while (x.count - done >= Columns) {
         const index_t panels = panels_at_once((x.count - done) / Columns, Columns);
-        start(side_by_side<T, Columns>{from + done, x.row_stride, to + done, y.row_stride, then.from(done)}, panels);
+        start(side_by_side<T, Columns>{from + done, x.row_stride, to + done * y.vector_stride, y.row_stride,
+                                       y.vector_stride, wide, then.from(done)},
+              panels);
         done += panels * Columns;
       }
     };

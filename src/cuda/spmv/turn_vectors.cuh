@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <tulle/core/buffer.hpp>
 
+#include "core/memory_status.hpp"
 #include "cuda/spmv/many_vectors.cuh"
 #include "kernels/spmv.hpp"
 
@@ -22,7 +23,7 @@ template <class T>
 void vectors_of_rows(const T* from, std::int64_t row_stride, index_t rows, index_t columns,
                      const scale_and_store_many<T>& store, cudaStream_t stream);
 
-/// Room for X and Y in row-major order, where a plan was told that they come in columns.
+/// Room for X and Y in row-major order, or for X alone.
 template <class T>
 class turned_vectors {
  public:
@@ -31,6 +32,19 @@ class turned_vectors {
       : pass_(std::min<index_t>(padded(columns), most_columns)),
         x_(ctx, static_cast<std::size_t>(cols) * static_cast<std::size_t>(pass_)),
         y_(ctx, static_cast<std::size_t>(rows) * static_cast<std::size_t>(pass_)) {}
+  /// For X alone: Y is stored as it lies.
+  static turned_vectors of_x(const context& ctx, index_t cols, index_t columns) { return {ctx, 0, cols, columns}; }
+  /// The same of a plan that was not told how many come, without which it can do.
+  static turned_vectors of_x_if_there_is_memory(const context& ctx, index_t cols, index_t columns) {
+    try {
+      return of_x(ctx, cols, columns);
+    } catch (const error& e) {
+      if (!is_out_of_memory(e)) throw;
+      return {};
+    }
+  }
+  /// Of one pass, for so many that come.
+  [[nodiscard]] index_t at_once(index_t count) const { return std::min(count, pass_); }
   [[nodiscard]] std::size_t bytes() const { return x_.bytes() + y_.bytes(); }
 
   /// Y = then(alpha A X + beta Y) by multiply(alpha, X, beta, Y, then), which is given them in rows, as many at once as
@@ -45,12 +59,12 @@ class turned_vectors {
     for (index_t done = 0; done < x.count; done += pass_) {
       const index_t count = std::min(pass_, x.count - done), stride = padded(count);
       strided_vectors in = some_of<T>(x, done, count), out = some_of<T>(y, done, count);
-      const bool both = !is_by_row(x) && !is_by_row(y);
+      const bool turns_y = !is_by_row(y) && y_.size() > 0, both = !is_by_row(x) && turns_y;
       if (!is_by_row(x)) {
         rows_of_vectors(typed_vectors<const T>(in), cols, count, x_.data(), stride, stream);
         in = {x_.data(), both ? stride : count, stride, 1};
       }
-      if (is_by_row(y)) {
+      if (!turns_y) {
         multiply(alpha, in, beta, out, then.from(done));
         continue;
       }
