@@ -10,7 +10,7 @@
 #include <string>
 
 #include "kernels/bsr_block.hpp"
-#include "kernels/row_lanes.hpp"
+#include "kernels/piece_shape.hpp"
 #include "plan/spmm_terms_cuda.hpp"
 #include "stats_json.hpp"
 
@@ -53,6 +53,7 @@ int run(const char* file) {
                                 {"skew", s.skew},
                                 {"longest", s.max},
                                 {"of_few_lines", of_few_lines(s, std::atoi(task.c_str()), value)},
+                                {"short_pieces", short_piece::pays(s, value)},
                                 {"terms", of},
                                 {"us", measured.at("us")}}
                                .dump());

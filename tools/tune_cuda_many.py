@@ -53,7 +53,7 @@ def fitted(case, kernel):
         return False
     if kernel == "csr.warp" and not is_wide(case) and (case["longest"] > 1000 or case["skew"] >= 16):  # a block walks a row
         return False
-    if kernel == "csr.pieces" and (case["task"] == "8r" or has_short_rows(case, 1)):
+    if kernel == "csr.pieces" and (has_short_rows(case, 1) or (case["task"] == "8r" and not case["short_pieces"])):
         return False
     return kernel in case["ours"]
 

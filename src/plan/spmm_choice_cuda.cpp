@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "kernels/bsr_block.hpp"
-#include "kernels/row_lanes.hpp"
+#include "kernels/piece_shape.hpp"
 #include "plan/spmm_tuning_cuda.hpp"
 
 namespace tulle {
@@ -47,7 +47,7 @@ bool is_considered(std::string_view kernel, const csr_stats& s, const many_task&
     constexpr index_t longest_walked = 1000;  // by one block
     return few ? s.max <= longest_walked && s.skew < most_skew : whole;
   }
-  if (kernel == "csr.pieces") return !task.by_row || !(few || whole);
+  if (kernel == "csr.pieces") return !task.by_row || (few ? short_piece::pays(s, task.value) : !whole);
   if (kernel != "bin_bsr.compact") return true;
   const index_t b = best_bsr_block(s, task.value);
   constexpr double least_fill = 0.7;

@@ -122,10 +122,10 @@ class spmm_terms_of {
   [[nodiscard]] piece_shape shape_of_pieces() const {
     const auto value = static_cast<int>(value_);
     const stream_groups groups = stream_groups::of(columns_, value);
-    const bool by_row =
-        by_row_ || turning_rule(s_, static_cast<std::size_t>(value), turning_bounds::of_streams()).pays(columns_);
-    if (!by_row || !groups.in_lines()) return shape_of_lanes(s_, multiprocessors_);
-    return shape_of_streams(s_, multiprocessors_, groups);
+    const turning_bounds bounds = groups.in_lines() ? turning_bounds::of_streams() : turning_bounds::of_x();
+    const bool by_row = by_row_ || turning_rule(s_, static_cast<std::size_t>(value), bounds).pays(columns_);
+    if (!by_row) return shape_of_lanes(s_, multiprocessors_);
+    return groups.in_lines() ? shape_of_streams(s_, multiprocessors_, groups) : short_piece::shape(s_, multiprocessors_);
   }
   /// Entries from which `packed` cuts a row, about: the sums of its parts are added when all are there.
   [[nodiscard]] double longest_of_packed() const {

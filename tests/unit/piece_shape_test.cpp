@@ -50,6 +50,23 @@ TEST(PieceShape, LeavesShortRowsWhole) {
     }
   }
 }
+/// What a warp has room for is twice the work of a piece.
+TEST(PieceShape, OfShortRowsOfXFitsSharedMemory) {
+  for (const index_t rows : {1, 1000, 100'000, 3'000'000}) {
+    for (const index_t mean : {1, 30, 500}) {
+      const piece_shape shape = short_piece::shape(rows_of(rows, mean, 40 * mean), multiprocessors);
+      EXPECT_LE(shape.work + shape.longest_whole(), 2 * short_piece::most_work) << rows << ' ' << mean;
+      EXPECT_GE(shape.longest_whole(), 64) << rows << ' ' << mean;
+    }
+  }
+}
+TEST(PieceShape, IsForRowsThatDifferAndManyEntriesOfF64) {
+  EXPECT_FALSE(short_piece::pays(rows_of(10'000, 10, 30), 8));
+  EXPECT_TRUE(short_piece::pays(rows_of(10'000, 10, 100), 4));
+  EXPECT_TRUE(short_piece::pays(rows_of(10'000, 100, 600), 4));
+  EXPECT_FALSE(short_piece::pays(rows_of(300'000, 10, 30), 4));
+  EXPECT_TRUE(short_piece::pays(rows_of(300'000, 10, 30), 8));
+}
 
 }  // namespace
 }  // namespace tulle::test

@@ -1,17 +1,18 @@
-// csr.pieces: several right-hand sides from a CSR read in place, in three ways.
+// csr.pieces: several right-hand sides from a CSR read in place, in four ways.
 // Where rows of X have 128 bytes and more, rows are taken in pieces of equal work (row_pieces.cuh), a warp each. A lane
 // holds 16 bytes of a row of Y, `across` lanes side by side a panel of up to 512 bytes, and the groups of `across`
 // lanes of a warp each take an equal part of its piece's entries one after another, whatever rows they are of
 // (csr_pieces_stream.cuh; Yan, Li, Zhang and Zhou, PPoPP 2014, for a bit that says where a row ends). Pieces of long
 // rows are taken in the order of their first columns.
-// Where they are shorter, or lie by columns, and rows of A differ in length, `along` lanes take every along-th entry of
-// a row, and the lanes left are for other rows of the piece (Yang, Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024,
-// for parts of long rows); these pieces are divided apart. Parts of cut rows leave their sums in memory, and a second
-// kernel adds them in order. Where they are shorter and rows of A alike, or A is small, rows stay whole (csr_many.cu),
-// which has nothing to read in front of a row. Panels run side by side in one launch. Bytes per nonzero and panel:
-// sizeof(T) + 4, by streams 1/8 more, and a row of X out of L2 or L1. Column-major X and Y are turned into row-major
-// ones, where the plan was told to expect them and that pays. Chosen for several right-hand sides of plans that were
-// not told how many, and where it is predicted to be the fastest for 9 columns and more.
+// Where they are shorter and rows of A differ in length, or entries of f64 are many, the same in smaller pieces, whose
+// entries a warp reads all at once (csr_pieces_short.cuh). Where X lies by columns and rows of A differ, `along` lanes
+// take every along-th entry of a row, and the lanes left are for other rows of the piece (csr_pieces_kernel.cuh; Yang,
+// Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for parts of long rows). These pieces are divided apart. Parts of
+// cut rows leave their sums in memory, and a second kernel adds them in order. Else rows stay whole (csr_many.cu), which
+// has nothing to read in front of a row. Panels run side by side in one launch. Bytes per nonzero and panel: sizeof(T) +
+// 4, by streams 1/8 more, and a row of X out of L2 or L1. Column-major X is turned into rows, and Y with it where rows
+// are lines and the plan was told to expect them, where that pays. Chosen for several right-hand sides of plans that
+// were not told how many, and where it is predicted to be the fastest.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spmv/csr_operator.cuh"
 #include "cuda/spmv/csr_pieces_kernel.cuh"
+#include "cuda/spmv/csr_pieces_short.cuh"
 #include "cuda/spmv/csr_pieces_stream.cuh"
 #include "cuda/spmv/turn_vectors.cuh"
 #include "kernels/row_lanes.hpp"
@@ -32,8 +34,8 @@ namespace {
 constexpr int threads = 256;  // of a block
 
 /// More lanes along a row the longer rows are: few enough that several rows are waited for at once, and that short ones
-/// do not leave lanes without an entry. H200, f32: 8 columns by rows, R-MAT 16 (40 a row) 62 us with 1 lane along a row
-/// and 139 with 16, 20k x 2M (1500) 908 and 557; by columns, delaunay_n16 (6) 25 with 1 and 20 with 2.
+/// do not leave lanes without an entry. H200, f32, by columns: delaunay_n16 (6 a row) 25 us with 1 lane along a row, 20
+/// with 2.
 warp_division division_for(double mean, int across) {
   double longer = across == 1 ? 4 : across >= 8 ? 8 : 16;
   const double factor = across >= 8 ? 2 : 4;
@@ -50,26 +52,33 @@ class csr_pieces final : public csr_operator<T, O> {
       : csr_operator<T, O>(ctx, a, threads),
         mean_(s.mean),
         longest_(s.max),
-        rows_alike_(s.max > 0 && (s.max <= short_rows::longest || (s.max <= longest_alike && s.skew < most_skew))),
+        rows_alike_(has_rows_alike(s)),
         starts_early_(ctx.info().compute_capability >= 90),
         turning_(s, sizeof(T), fills_line(o.columns) ? turning_bounds::of_streams() : turning_bounds::of_x()) {
     const bool told = o.columns > 0, by_columns = told && o.columns_order == vector_order::column_major;
     const bool turns = by_columns && turning_.pays(o.columns);
     const bool in_lines =
         told ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns) : !stays_whole(usual_columns);
-    if (in_lines) {
-      const stream_groups groups = told ? stream_groups::of(o.columns, sizeof(T)) : stream_groups::untold();
+    const bool others = !(told && in_lines);  // rows of X that are no lines
+    const bool is_short = others && short_piece::pays(s, sizeof(T));
+    if (in_lines || is_short) {
       ends_.emplace(ctx, a.rowptr, a.rows, a.nnz, s.max > 0 ? std::optional(s.empty_rows) : std::nullopt);
-      const piece_shape shape = shape_of_streams(s, this->multiprocessors_, groups);
+    }
+    const auto rows_with_entries = [&](const piece_shape& shape) {
       row_pieces<O> pieces(ctx, ends_->rowptr(), ends_->rows(), a.nnz, s.max, shape);
       if (shape.by_column) pieces.take_by_column(ctx, a.colind, a.cols);
       ends_->renumber(ctx, pieces);
-      by_lines_ = divided(std::move(pieces), o.columns);
+      return divided(std::move(pieces), o.columns);
+    };
+    if (in_lines) {
+      const stream_groups groups = told ? stream_groups::of(o.columns, sizeof(T)) : stream_groups::untold();
+      by_lines_ = rows_with_entries(shape_of_streams(s, this->multiprocessors_, groups));
     }
-    if (!rows_alike_ && (!in_lines || !told || ends_->view().empties > 0)) {
+    if (is_short) by_short_ = rows_with_entries(short_piece::shape(s, this->multiprocessors_));
+    if (!rows_alike_ && (others || ends_->view().empties > 0)) {
       by_lanes_ = divided({ctx, a.rowptr, a.rows, a.nnz, s.max, shape_of_lanes(s, this->multiprocessors_)}, o.columns);
     }
-    parts_ = buffer<T>(ctx, std::max(room_for(by_lines_), room_for(by_lanes_)));
+    parts_ = buffer<T>(ctx, std::max({room_for(by_lines_), room_for(by_short_), room_for(by_lanes_)}));
     if (turns) turned_ = {ctx, fills_line(o.columns) ? a.rows : 0, a.cols, o.columns};
     if (!told && o.effort != spmv_effort::none) {
       turned_ = turned_vectors<T>::of_x_if_there_is_memory(ctx, a.cols, turned_untold(s, sizeof(T)));
@@ -98,8 +107,8 @@ class csr_pieces final : public csr_operator<T, O> {
     return csr_operator<T, O>::matrix_bytes() + bytes_of_pieces();
   }
   [[nodiscard]] std::string parameters() const override {
-    if (!by_lines_ && !by_lanes_) return "rows whole";
-    const piece_shape& shape = (by_lines_ ? by_lines_ : by_lanes_)->pieces.shape();
+    if (!by_lines_ && !by_short_ && !by_lanes_) return "rows whole";
+    const piece_shape& shape = (by_lines_ ? by_lines_ : by_short_ ? by_short_ : by_lanes_)->pieces.shape();
     return "work=" + std::to_string(shape.work) + " whole=" + std::to_string(shape.longest_whole()) +
            (shape.by_column ? " by column" : "");
   }
@@ -107,10 +116,6 @@ class csr_pieces final : public csr_operator<T, O> {
  private:
   static constexpr index_t each = 16 / sizeof(T);
   static constexpr int line = 8;  // lanes of 16 bytes
-  // Where rows of X of less than 128 bytes have rows of A whole. H200, 8 columns, 316 matrices: 1.016 times the time of
-  // the faster way, pieces 1.30.
-  static constexpr index_t longest_alike = 512;
-  static constexpr double most_skew = 8;  // the longest row over the mean
   static constexpr index_t usual_columns = 128;
 
   struct division {
@@ -141,7 +146,8 @@ class csr_pieces final : public csr_operator<T, O> {
     return static_cast<std::size_t>(d->pieces.counts().parts) * static_cast<std::size_t>(d->at_once);
   }
   [[nodiscard]] std::size_t bytes_of_pieces() const {
-    return (by_lines_ ? by_lines_->pieces.bytes() + ends_->bytes() : 0) + (by_lanes_ ? by_lanes_->pieces.bytes() : 0);
+    const auto of = [](const std::optional<division>& d) { return d ? d->pieces.bytes() : 0; };
+    return of(by_lines_) + of(by_short_) + of(by_lanes_) + (ends_ ? ends_->bytes() : 0);
   }
   static index_t padded(index_t n) { return static_cast<index_t>(ceil_div(n, each) * each); }
 
@@ -155,20 +161,16 @@ class csr_pieces final : public csr_operator<T, O> {
     const auto* const from = static_cast<const T*>(x.data);
     const bool wide = is_wide<T>(x) && x.count >= each;
     const bool in_lines = wide && by_lines_ && fills_line(x.count) && !stays_whole(x.count);
-    if (rows_alike_ && !in_lines) {
+    const bool is_short = wide && !in_lines && by_short_;
+    if (rows_alike_ && !in_lines && !is_short) {
       this->many_in_place(x, store, stream);
       return x.count;
     }
-    const auto& [pieces, at_once] = in_lines || !by_lanes_ ? *by_lines_ : *by_lanes_;
+    const auto& [pieces, at_once] = is_short ? *by_short_ : in_lines || !by_lanes_ ? *by_lines_ : *by_lanes_;
     index_t columns = std::min(x.count, at_once);
-    if (wide) {
+    if (in_lines || is_short) {
       columns -= columns % each;
-      const wide_rows<T> rows{from, x.row_stride, columns};
-      if (in_lines) {
-        by_streams(pieces, rows, store, stream);
-      } else {
-        by_warps<4>(pieces, rows, lanes_across(columns, each), columns, store, stream);
-      }
+      by_streams(pieces, in_lines, {from, x.row_stride, columns}, store, stream);
     } else if (is_by_row(x)) {
       by_warps<4>(pieces, strided_rows<T, 1>{from, x.row_stride, 1, columns}, lanes_across(columns, 1), columns, store,
                   stream);
@@ -192,34 +194,40 @@ class csr_pieces final : public csr_operator<T, O> {
   void by_warps(const row_pieces<O>& pieces, const Rows& x, int across, index_t columns,
                 const scale_and_store_many<T>& store, cudaStream_t stream) {
     const warp_division by = division_for(mean_, across);
-    const auto kernel = [&] {
-      if constexpr (Rows::aligned) {
-        if (by.along == 1) return csr_pieces_kernel<Flight, false, Rows, T, O>;
-      }
-      return csr_pieces_kernel<Flight, true, Rows, T, O>;
-    }();
-    start("csr.pieces", kernel, pieces.view().count, ceil_div(columns, across * Rows::count), threads, stream, this->a_,
-          pieces.view(), x, by, store, part_sums<T>{parts_.data(), columns});
+    start("csr.pieces", csr_pieces_kernel<Flight, Rows, T, O>, pieces.view().count,
+          ceil_div(columns, across * Rows::count), threads, stream, this->a_, pieces.view(), x, by, store,
+          part_sums<T>{parts_.data(), columns});
   }
-  void by_streams(const row_pieces<O>& pieces, const wide_rows<T>& x, const scale_and_store_many<T>& store,
-                  cudaStream_t stream) {
+  void by_streams(const row_pieces<O>& pieces, bool in_lines, const wide_rows<T>& x,
+                  const scale_and_store_many<T>& store, cudaStream_t stream) {
     const bool plain = store.wide && store.beta == T{0} && store.then.bias == nullptr && !store.then.relu;
     const auto start_with = [&]<int Across>() {
-      const auto kernel =
-          plain ? csr_pieces_stream_kernel<Across, true, T, O> : csr_pieces_stream_kernel<Across, false, T, O>;
+      const auto kernel = [&] {
+        if constexpr (Across < line) {
+          return plain ? csr_pieces_short_kernel<Across, true, T, O> : csr_pieces_short_kernel<Across, false, T, O>;
+        } else {
+          return plain ? csr_pieces_stream_kernel<Across, true, T, O> : csr_pieces_stream_kernel<Across, false, T, O>;
+        }
+      }();
       const row_ends_view ends = ends_->view();
       const std::int64_t warps = pieces.view().count + ceil_div(ends.empties, piece_stream::empties);
       start("csr.pieces.stream", kernel, warps, ceil_div(x.columns, Across * each), piece_stream::threads, stream,
             this->a_, pieces.view(), ends, x, static_cast<int>(x.row_stride * std::int64_t{sizeof(T)}), store,
             part_sums<T>{parts_.data(), x.columns});
     };
-    switch (panel_for(pieces, x.columns)) {
+    switch (in_lines ? panel_for(pieces, x.columns) : lanes_across(x.columns, each)) {
       case 32:
         return start_with.template operator()<32>();
       case 16:
         return start_with.template operator()<16>();
-      default:
+      case 8:
         return start_with.template operator()<8>();
+      case 4:
+        return start_with.template operator()<4>();
+      case 2:
+        return start_with.template operator()<2>();
+      default:
+        return start_with.template operator()<1>();
     }
   }
   void add_parts(const row_pieces<O>& pieces, index_t columns, const scale_and_store_many<T>& store,
@@ -255,7 +263,8 @@ class csr_pieces final : public csr_operator<T, O> {
   bool starts_early_;  // a kernel may, before the one in front of it has ended
   turning_rule turning_;
   std::optional<row_ends<O>> ends_;
-  std::optional<division> by_lines_, by_lanes_;  // of rows as ends_ numbers them; of all, where they are not alike
+  std::optional<division> by_lines_, by_short_;  // of rows as ends_ numbers them
+  std::optional<division> by_lanes_;             // of all, where they are not alike
   buffer<T> parts_;
   turned_vectors<T> turned_;
 };

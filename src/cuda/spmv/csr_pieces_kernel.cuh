@@ -1,4 +1,4 @@
-// The kernel of csr.pieces for few columns and for X and Y that lie anyhow; see csr_pieces.cu.
+// The kernel of csr.pieces for X that lies anyhow; see csr_pieces.cu.
 #pragma once
 
 #include "cuda/device/grid.cuh"
@@ -16,8 +16,8 @@ struct warp_division {
 };
 
 /// A warp takes a piece, as many rows at a time as it has groups of across * along lanes. What the lanes of a row sum
-/// is added by shuffles. blockIdx.y: panel of across * Rows::count columns. `Along`: by.along is not 1.
-template <int Flight, bool Along, class Rows, class T, class O>
+/// is added by shuffles. blockIdx.y: panel of across * Rows::count columns.
+template <int Flight, class Rows, class T, class O>
 __global__ void __launch_bounds__(256)
     csr_pieces_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, Rows rows_of_x, warp_division by,
                       scale_and_store_many<T> store, part_sums<T> parts) {
@@ -26,9 +26,9 @@ __global__ void __launch_bounds__(256)
   if (w >= pieces.count) return;
   const piece_begin<O> first = pieces.begin[w], last = pieces.begin[w + 1];
   if (first.row == last.row && first.entry == last.entry) return;  // between two cuts
-  const int across = by.across, along = Along ? by.along : 1, of_row = across * along, groups = 32 / of_row;
+  const int across = by.across, along = by.along, of_row = across * along, groups = 32 / of_row;
   const int group = lane_id() / of_row, lane = lane_id() % across;
-  const int first_entry = Along ? lane_id() / across % along : 0;
+  const int first_entry = lane_id() / across % along;
   const index_t column0 = static_cast<index_t>(blockIdx.y) * (across * count);
   const auto read = rows_of_x.from(column0).of(lane, across);
   const std::int64_t segments = last.row - first.row + (last.entry > a.rowptr[last.row] ? 1 : 0);
@@ -58,10 +58,8 @@ __global__ void __launch_bounds__(256)
     const bool by_all = end - begin > by.alone;
     T sum[count] = {};
     add_entries<Flight, Rows>(entries(a, begin, by_all ? begin : end, first_entry), along, read, sum);
-    if constexpr (Along) {
-      __syncwarp();
-      add_lanes(sum, across, of_row);
-    }
+    __syncwarp();
+    add_lanes(sum, across, of_row);
     if (there && !by_all && first_entry == 0) finish(row, end, from_start, sum);
     unsigned long_rows = __ballot_sync(full_warp, by_all && lane_id() % of_row == 0);
     while (long_rows != 0) {

@@ -55,8 +55,58 @@ struct lane_sums {
   }
 };
 
-/// `row_bytes`: from a row of X to the next, so that an entry costs one multiplication. `Plain`: rows of Y are aligned,
-/// beta is 0, and there is no epilogue. blockIdx.y: panel of 16 * Across bytes.
+/// The rows of Y, and the parts of cut ones, of warp `w`, whose piece begins in row `first_row`. `Plain`: rows of Y are
+/// aligned, beta is 0, and there is no epilogue.
+template <bool Plain, class T, class O>
+struct piece_rows {
+  const row_pieces_view<O>& pieces;
+  const row_ends_view& ends;
+  const scale_and_store_many<T>& store;
+  const part_sums<T>& parts;
+  std::int64_t w;
+  index_t first_row;
+  bool begins_cut;
+
+  /// A row that ends in the piece.
+  __device__ __forceinline__ void put(index_t r, index_t column0, const lane_sums<T>& sum) const {
+    constexpr int count = lane_sums<T>::count;
+    const bool to_parts = begins_cut && r == first_row;
+    if constexpr (Plain) {
+      T* const to = to_parts ? parts.at(pieces.behind(w)) + column0 : store.y.at(ends.row(r), column0);
+      const T by = to_parts ? T{1} : store.alpha;
+      T out[count];
+#pragma unroll
+      for (int i = 0; i < count; ++i) out[i] = multiply_add(by, sum.of[i], T{0});
+      int4 raw;
+      memcpy(&raw, out, 16);
+      *reinterpret_cast<int4*>(to) = raw;
+    } else if (to_parts) {
+      for (int i = 0; i < count; ++i) parts.at(pieces.behind(w))[column0 + i] = sum.of[i];
+    } else {
+      store.store_each(ends.row(r), column0, sum.of);
+    }
+  }
+  /// The one that goes on in the next piece.
+  __device__ __forceinline__ void put_tail(index_t r, index_t column0, const lane_sums<T>& sum) const {
+    T* const to = parts.at(begins_cut && r == first_row ? pieces.behind(w) : pieces.before(w + 1)) + column0;
+    int4 raw;
+    memcpy(&raw, sum.of, 16);
+    *reinterpret_cast<int4*>(to) = raw;
+  }
+};
+
+/// Those of the i-th warp behind those that have pieces.
+template <class T>
+__device__ __forceinline__ void store_empty_rows(const row_ends_view& ends, std::int64_t i, int group, int groups,
+                                                 bool live, index_t column0, const scale_and_store_many<T>& store) {
+  const std::int64_t from = i * piece_stream::empties;
+  for (int e = group; live && e < piece_stream::empties && from + e < ends.empties; e += groups) {
+    store.store_each(__ldg(ends.empty + from + e), column0, lane_sums<T>{}.of);
+  }
+}
+
+/// `row_bytes`: from a row of X to the next, so that an entry costs one multiplication. blockIdx.y: panel of
+/// 16 * Across bytes.
 template <int Across, bool Plain, class T, class O>
 __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
     csr_pieces_stream_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, row_ends_view ends, wide_rows<T> rows_of_x,
@@ -72,13 +122,8 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
   const index_t column0 = (static_cast<index_t>(blockIdx.y) * Across + lane) * count;
   const bool live = column0 < rows_of_x.columns;
 
-  if (w >= pieces.count) {
-    const std::int64_t from = (w - pieces.count) * piece_stream::empties;
-    for (int i = group; live && i < piece_stream::empties && from + i < ends.empties; i += groups) {
-      store.store_each(__ldg(ends.empty + from + i), column0, lane_sums<T>{}.of);
-    }
-    return;
-  }
+  if (w >= pieces.count) return store_empty_rows(ends, w - pieces.count, group, groups, live, column0, store);
+
   const piece_begin<O> first = pieces.begin[w];
   const O end = pieces.begin[w + 1].entry;
   if (first.entry == end) return;  // between two cuts
@@ -111,33 +156,15 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
     row += warp_sum<Across>(rows_before);
   }
 
-  const auto put = [&](index_t r, const lane_sums<T>& sum) {
-    if (!live) return;
-    const bool to_parts = begins_cut && r == first.row;
-    if constexpr (Plain) {
-      T* const to = to_parts ? parts.at(pieces.behind(w)) + column0 : store.y.at(ends.row(r), column0);
-      const T by = to_parts ? T{1} : store.alpha;
-      T out[count];
-#pragma unroll
-      for (int i = 0; i < count; ++i) out[i] = multiply_add(by, sum.of[i], T{0});
-      int4 raw;
-      memcpy(&raw, out, 16);
-      *reinterpret_cast<int4*>(to) = raw;
-    } else if (to_parts) {
-      for (int i = 0; i < count; ++i) parts.at(pieces.behind(w))[column0 + i] = sum.of[i];
-    } else {
-      store.store_each(ends.row(r), column0, sum.of);
-    }
-  };
-
+  const piece_rows<Plain, T, O> rows{pieces, ends, store, parts, w, first.row, begins_cut};
   lane_sums<T> sum;
   const index_t first_row = row;
   const auto finish = [&](bool is_tail) {
     const bool is_head = groups > 1 && open && row == first_row;
     if (is_tail || is_head) {
       memcpy(&kept[is_tail ? 1 : 0][threadIdx.x], sum.of, 16);
-    } else {
-      put(row, sum);
+    } else if (live) {
+      rows.put(row, column0, sum);
     }
     if (!is_tail) ++row;
     sum = {};
@@ -200,15 +227,10 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
       lane_sums<T> head;
       memcpy(head.of, &kept[0][threadIdx.x], 16);
       head.add_before(before_mine);
-      put(first_row, head);
+      if (live) rows.put(first_row, column0, head);
     }
   }
-  if (group == groups - 1 && live && !ends.ends_at(end - 1)) {
-    T* const to = parts.at(begins_cut && row == first.row ? pieces.behind(w) : pieces.before(w + 1)) + column0;
-    int4 raw;
-    memcpy(&raw, carry.of, 16);
-    *reinterpret_cast<int4*>(to) = raw;
-  }
+  if (group == groups - 1 && live && !ends.ends_at(end - 1)) rows.put_tail(row, column0, carry);
 }
 
 }  // namespace tulle::cuda

@@ -1,0 +1,40 @@
+// How many column-major vectors a plan has room to turn into rows where it was not told of them.
+#include "kernels/turning_rule.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tulle::test {
+namespace {
+
+/// `sectors`: of x that an entry reads among others near it.
+csr_stats square(index_t rows, index_t mean, double sectors) {
+  csr_stats s;
+  s.rows = rows, s.cols = rows, s.nnz = std::int64_t{rows} * mean, s.mean = mean;
+  s.reads_f64.tile_sectors = s.reads_f32.tile_sectors = sectors;
+  return s;
+}
+
+TEST(TurningRule, TurnsALineWhereTheMatrixIsTwiceAsLarge) {
+  EXPECT_EQ(turned_untold(square(1'000'000, 32, 1), 4), 32);
+  EXPECT_EQ(turned_untold(square(1'000'000, 31, 1), 4), 8);
+  EXPECT_EQ(turned_untold(square(1'000'000, 22, 1), 8), 16);
+  EXPECT_EQ(turned_untold(square(1'000'000, 21, 1), 8), 8);
+}
+TEST(TurningRule, TurnsALineOfSmallMatrices) { EXPECT_EQ(turned_untold(square(60'000, 8, 1), 4), 32); }
+TEST(TurningRule, TakesNoMoreThanTheMatrix) {
+  EXPECT_EQ(turned_untold(square(1'000'000, 4, 1), 4), 8);
+  EXPECT_EQ(turned_untold(square(1'000'000, 3, 1), 4), 0);
+  EXPECT_EQ(turned_untold(square(1'000'000, 5, 1), 8), 0);
+}
+TEST(TurningRule, LeavesVectorsWhereNeighboursReadOneSector) {
+  EXPECT_EQ(turned_untold(square(1'000'000, 7, 0.15), 4), 0);
+  EXPECT_EQ(turned_untold(square(1'000'000, 7, 1), 4), 8);
+}
+TEST(TurningRule, LeavesVectorsOfFewEntries) {
+  EXPECT_EQ(turned_untold(square(5'000, 18, 1), 4), 0);
+  EXPECT_EQ(turned_untold(square(5'000, 20, 1), 4), 32);
+  EXPECT_EQ(turned_untold(square(0, 0, 0), 4), 0);
+}
+
+}  // namespace
+}  // namespace tulle::test
