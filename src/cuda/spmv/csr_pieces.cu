@@ -161,7 +161,8 @@ class csr_pieces final : public csr_operator<T, O> {
     const auto* const from = static_cast<const T*>(x.data);
     const bool wide = is_wide<T>(x) && x.count >= each;
     const bool in_lines = wide && by_lines_ && fills_line(x.count) && !stays_whole(x.count);
-    const bool is_short = wide && !in_lines && by_short_;
+    // By columns, whole rows side by side store elements of Y side by side.
+    const bool is_short = wide && !in_lines && by_short_ && (store.wide || !rows_alike_);
     if (rows_alike_ && !in_lines && !is_short) {
       this->many_in_place(x, store, stream);
       return x.count;
