@@ -40,7 +40,8 @@ int run(const char* file) {
     for (const auto& [precision, value] : {std::pair{"f64", std::size_t{8}}, std::pair{"f32", std::size_t{4}}}) {
       const index_t b = best_bsr_block(s, value);
       for (const auto& [task, measured] : r.at(precision).items()) {
-        const spmm_terms_of terms(s, {std::atoi(task.c_str()), task.ends_with('r'), value}, device);
+        const tulle::many_task t{std::atoi(task.c_str()), task.ends_with('r'), value};
+        const spmm_terms_of terms(s, t, device);
         json of;
         for (const std::string_view k : many_candidates) of[std::string(k)] = terms.of(k).of;
         fmt::print("{}\n", json{{"family", r.at("family")},
@@ -53,7 +54,7 @@ int run(const char* file) {
                                 {"skew", s.skew},
                                 {"longest", s.max},
                                 {"of_few_lines", of_few_lines(s, std::atoi(task.c_str()), value)},
-                                {"short_pieces", short_piece::pays(s, value)},
+                                {"whole", pieces_stay_whole(s, t)},
                                 {"terms", of},
                                 {"us", measured.at("us")}}
                                .dump());

@@ -51,16 +51,17 @@ def fitted(case, kernel):
         return False
     if kernel == "csr.warp" and is_wide(case) and not has_short_rows(case, MOST_LINES):
         return False
-    if kernel == "csr.warp" and not is_wide(case) and (case["longest"] > 1000 or case["skew"] >= 16):  # a block walks a row
+    walks_a_row = case["longest"] > 1000 or case["skew"] >= 16  # by one block
+    if kernel == "csr.warp" and not is_wide(case) and walks_a_row and not case["whole"]:
         return False
-    if kernel == "csr.pieces" and (has_short_rows(case, 1) or (case["task"] == "8r" and not case["short_pieces"])):
+    if kernel == "csr.pieces" and case["whole"]:
         return False
     return kernel in case["ours"]
 
 
 def considered(case, kernel):
     """As spmm_choice_cuda.cpp. Blocks that are less full won nowhere."""
-    if kernel == "csr.warp" and is_wide(case) and not has_short_rows(case, 1):
+    if kernel == "csr.warp" and is_wide(case) and not case["whole"]:
         return False
     return fitted(case, kernel) and (kernel != "bin_bsr.compact" or case["fill"] >= 0.7)
 

@@ -4,13 +4,10 @@
 #include <limits>
 
 #include "kernels/bsr_block.hpp"
-#include "kernels/piece_shape.hpp"
 #include "plan/spmm_tuning_cuda.hpp"
 
 namespace tulle {
 namespace {
-
-constexpr index_t few_columns = 8;
 
 /// Of the nearest number of columns in the same order.
 const spmm_task_costs& costs_for(const many_task& task) {
@@ -41,13 +38,12 @@ constexpr double most_skew = 16;  // the longest row over the mean
 
 /// As the fit considers it (tools/tune_cuda_many.py).
 bool is_considered(std::string_view kernel, const csr_stats& s, const many_task& task) {
-  const bool few = !task.by_row || task.columns <= few_columns;
-  const bool whole = task.by_row && short_rows::stay_whole(s.max, s.nnz, task.columns, static_cast<int>(task.value));
+  const bool few = !task.by_row || task.columns <= few_columns, whole = pieces_stay_whole(s, task);
   if (kernel == "csr.warp") {
     constexpr index_t longest_walked = 1000;  // by one block
-    return few ? s.max <= longest_walked && s.skew < most_skew : whole;
+    return whole || (few && s.max <= longest_walked && s.skew < most_skew);
   }
-  if (kernel == "csr.pieces") return !task.by_row || (few ? short_piece::pays(s, task.value) : !whole);
+  if (kernel == "csr.pieces") return !whole;
   if (kernel != "bin_bsr.compact") return true;
   const index_t b = best_bsr_block(s, task.value);
   constexpr double least_fill = 0.7;
