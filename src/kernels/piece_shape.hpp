@@ -8,6 +8,7 @@
 #include <tulle/formats/stats.hpp>
 
 #include "kernels/row_lanes.hpp"
+#include "kernels/turning_rule.hpp"
 
 namespace tulle {
 
@@ -96,6 +97,11 @@ inline bool has_rows_alike(const csr_stats& s) {
   constexpr index_t longest = 512;
   constexpr double most_skew = 8;
   return s.max > 0 && (s.max <= short_rows::longest || (s.max <= longest && s.skew < most_skew));
+}
+
+/// Whether csr.pieces turns column-major X into rows, which are lines or not.
+inline turning_bounds pieces_turning(const csr_stats& s, bool in_lines) {
+  return in_lines ? turning_bounds::of_streams() : turning_bounds::of_short_pieces(has_rows_alike(s));
 }
 
 /// Where rows of X are of less than a line, and a warp has all entries of its piece in shared memory.

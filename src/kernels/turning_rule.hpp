@@ -17,13 +17,17 @@ struct turning_bounds {
   double few;             // entries for an element of X or Y, below which vectors may stay where they are
   double longest_beside;  // mean length of rows up to which lanes that take a row each find its next entries in L1
   std::int64_t products, products_of_small;  // at least, of one pass over A; of small vectors
-  bool x_alone = false;                      // Y is stored as it lies
+  double of_x_alone = 0;                     // what its bytes count, where Y is stored as it lies
 
   static constexpr double always = std::numeric_limits<double>::infinity();
   static constexpr turning_bounds of_packed() { return {4, 16, 4'000'000, 12'000'000}; }
   static constexpr turning_bounds of_streams() { return {1.5, always, 4'000'000, 4'000'000}; }
   /// By the bytes of both ways alone.
-  static constexpr turning_bounds of_x() { return {always, always, 3'000'000, 3'000'000, true}; }
+  static constexpr turning_bounds of_x() { return {always, always, 3'000'000, 3'000'000, 1.15}; }
+  /// Of csr.pieces for rows of X of less than a line: rows of A that differ in length wait for each other by columns.
+  static turning_bounds of_short_pieces(bool rows_alike) {
+    return rows_alike ? of_x() : turning_bounds{always, always, 2'000'000, 2'000'000, 0.7};
+  }
 };
 
 /// docs/notes/0025-spmm-cuda.md.
@@ -35,9 +39,8 @@ class turning_rule {
     const double sectors = (value_bytes == 8 ? s.reads_f64 : s.reads_f32).tile_sectors;  // an entry reads
     constexpr double sector = 32, of_matrix = 0.4;  // A is read for 8 vectors or 4 at a time
     const double in_place = nnz * (sectors * sector + of_matrix * value);
-    constexpr double moved_of_x = 2, stored = 1, more_than_bytes = 1.15;
-    const double turned = bounds.x_alone ? more_than_bytes * (moved_of_x * s.cols + stored * s.rows + nnz) * value
-                                         : (4.0 * static_cast<double>(elements) + nnz) * value;
+    const double turned = bounds.of_x_alone > 0 ? bounds.of_x_alone * (2.0 * s.cols + s.rows + nnz) * value
+                                                : (4.0 * static_cast<double>(elements) + nnz) * value;
     const bool looked_at = sectors > 0;  // few entries are not
     const double few = looked_at ? bounds.few : std::min(bounds.few, few_unseen);
     few_for_an_element_ = nnz < few * static_cast<double>(elements) &&
@@ -60,14 +63,14 @@ inline constexpr index_t few_turned = 8;
 
 /// Vectors of X that a plan turns at once though it was not told that column-major ones come: a line of 128 bytes of each
 /// row where that takes at most half of the matrix or 8 MB, else 8 where they take no more than the matrix, or none.
-inline index_t turned_untold(const csr_stats& s, std::size_t value_bytes) {
+inline index_t turned_untold(const csr_stats& s, std::size_t value_bytes, const turning_bounds& bounds) {
   constexpr std::int64_t little = 8 << 20;
   const auto line = static_cast<index_t>(128 / value_bytes);
   const auto value = static_cast<std::int64_t>(value_bytes);
   const std::int64_t matrix = s.nnz * (value + static_cast<std::int64_t>(sizeof(index_t)));
   const auto bytes = [&](index_t columns) { return columns * value * s.cols; };
   const index_t most = bytes(line) <= std::max(matrix / 2, little) ? line : bytes(few_turned) <= matrix ? few_turned : 0;
-  return turning_rule(s, value_bytes, turning_bounds::of_x()).pays(most) ? most : 0;
+  return turning_rule(s, value_bytes, bounds).pays(most) ? most : 0;
 }
 
 }  // namespace tulle

@@ -63,8 +63,7 @@ inline constexpr index_t few_columns = 8;
 /// Whether csr.pieces turns column-major vectors into rows.
 inline bool pieces_turn(const csr_stats& s, const many_task& task) {
   const bool in_lines = stream_groups::of(task.columns, static_cast<int>(task.value)).in_lines();
-  const turning_bounds bounds = in_lines ? turning_bounds::of_streams() : turning_bounds::of_x();
-  return !task.by_row && turning_rule(s, task.value, bounds).pays(task.columns);
+  return !task.by_row && turning_rule(s, task.value, pieces_turning(s, in_lines)).pays(task.columns);
 }
 
 /// Whether csr.pieces leaves rows whole, as csr.warp does, for X by rows. By columns it is predicted by costs of its own

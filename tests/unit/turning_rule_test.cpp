@@ -14,26 +14,31 @@ csr_stats square(index_t rows, index_t mean, double sectors) {
   return s;
 }
 
-TEST(TurningRule, TurnsALineWhereTheMatrixIsTwiceAsLarge) {
-  EXPECT_EQ(turned_untold(square(1'000'000, 32, 1), 4), 32);
-  EXPECT_EQ(turned_untold(square(1'000'000, 31, 1), 4), 8);
-  EXPECT_EQ(turned_untold(square(1'000'000, 22, 1), 8), 16);
-  EXPECT_EQ(turned_untold(square(1'000'000, 21, 1), 8), 8);
+index_t turned(const csr_stats& s, std::size_t value_bytes) {
+  return turned_untold(s, value_bytes, turning_bounds::of_x());
 }
-TEST(TurningRule, TurnsALineOfSmallMatrices) { EXPECT_EQ(turned_untold(square(60'000, 8, 1), 4), 32); }
+
+TEST(TurningRule, TurnsALineWhereTheMatrixIsTwiceAsLarge) {
+  EXPECT_EQ(turned(square(1'000'000, 32, 1), 4), 32);
+  EXPECT_EQ(turned(square(1'000'000, 31, 1), 4), 8);
+  EXPECT_EQ(turned(square(1'000'000, 22, 1), 8), 16);
+  EXPECT_EQ(turned(square(1'000'000, 21, 1), 8), 8);
+}
+TEST(TurningRule, TurnsALineOfSmallMatrices) { EXPECT_EQ(turned(square(60'000, 8, 1), 4), 32); }
 TEST(TurningRule, TakesNoMoreThanTheMatrix) {
-  EXPECT_EQ(turned_untold(square(1'000'000, 4, 1), 4), 8);
-  EXPECT_EQ(turned_untold(square(1'000'000, 3, 1), 4), 0);
-  EXPECT_EQ(turned_untold(square(1'000'000, 5, 1), 8), 0);
+  EXPECT_EQ(turned(square(1'000'000, 4, 1), 4), 8);
+  EXPECT_EQ(turned(square(1'000'000, 3, 1), 4), 0);
+  EXPECT_EQ(turned(square(1'000'000, 5, 1), 8), 0);
 }
 TEST(TurningRule, LeavesVectorsWhereNeighboursReadOneSector) {
-  EXPECT_EQ(turned_untold(square(1'000'000, 7, 0.15), 4), 0);
-  EXPECT_EQ(turned_untold(square(1'000'000, 7, 1), 4), 8);
+  EXPECT_EQ(turned(square(1'000'000, 7, 0.15), 4), 0);
+  EXPECT_EQ(turned(square(1'000'000, 7, 1), 4), 8);
+  EXPECT_EQ(turned_untold(square(1'000'000, 7, 0.15), 4, turning_bounds::of_short_pieces(false)), 8);
 }
 TEST(TurningRule, LeavesVectorsOfFewEntries) {
-  EXPECT_EQ(turned_untold(square(5'000, 18, 1), 4), 0);
-  EXPECT_EQ(turned_untold(square(5'000, 20, 1), 4), 32);
-  EXPECT_EQ(turned_untold(square(0, 0, 0), 4), 0);
+  EXPECT_EQ(turned(square(5'000, 18, 1), 4), 0);
+  EXPECT_EQ(turned(square(5'000, 20, 1), 4), 32);
+  EXPECT_EQ(turned(square(0, 0, 0), 4), 0);
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ class csr_pieces final : public csr_operator<T, O> {
         longest_(s.max),
         rows_alike_(has_rows_alike(s)),
         starts_early_(ctx.info().compute_capability >= 90),
-        turning_(s, sizeof(T), fills_line(o.columns) ? turning_bounds::of_streams() : turning_bounds::of_x()) {
+        turning_(s, sizeof(T), pieces_turning(s, fills_line(o.columns))) {
     const bool told = o.columns > 0, by_columns = told && o.columns_order == vector_order::column_major;
     const bool turns = by_columns && turning_.pays(o.columns);
     const bool in_lines =
@@ -81,7 +81,8 @@ class csr_pieces final : public csr_operator<T, O> {
     parts_ = buffer<T>(ctx, std::max({room_for(by_lines_), room_for(by_short_), room_for(by_lanes_)}));
     if (turns) turned_ = {ctx, fills_line(o.columns) ? a.rows : 0, a.cols, o.columns};
     if (!told && o.effort != spmv_effort::none) {
-      turned_ = turned_vectors<T>::of_x_if_there_is_memory(ctx, a.cols, turned_untold(s, sizeof(T)));
+      const index_t most = turned_untold(s, sizeof(T), pieces_turning(s, false));
+      turned_ = turned_vectors<T>::of_x_if_there_is_memory(ctx, a.cols, most);
     }
   }
   bool store_in_order(const index_t*, bool) override { return false; }

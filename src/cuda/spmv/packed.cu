@@ -141,7 +141,8 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
       turned_ = {ctx, stores_in_order(s, options.columns) ? 0 : rows_, cols_, options.columns};
     }
     if (options.columns == 0 && options.effort != spmv_effort::none) {
-      const index_t few = std::min(few_turned, turned_untold(s, sizeof(V)));  // slices are not made for more
+      // Slices are not made for more.
+      const index_t few = std::min(few_turned, turned_untold(s, sizeof(V), turning_bounds::of_x()));
       if (turning_.pays(few)) turned_ = turned_vectors<V>::of_x_if_there_is_memory(ctx, cols_, few);
     }
   }
