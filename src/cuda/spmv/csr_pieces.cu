@@ -79,7 +79,7 @@ class csr_pieces final : public csr_operator<T, O> {
       by_lanes_ = divided({ctx, a.rowptr, a.rows, a.nnz, s.max, shape_of_lanes(s, this->multiprocessors_)}, o.columns);
     }
     parts_ = buffer<T>(ctx, std::max({room_for(by_lines_), room_for(by_short_), room_for(by_lanes_)}));
-    if (turns) turned_ = {ctx, fills_line(o.columns) ? a.rows : 0, a.cols, o.columns};
+    if (turns) turned_ = {ctx, fills_line(o.columns) || scatters_y() ? a.rows : 0, a.cols, o.columns};
     if (!told && o.effort != spmv_effort::none) {
       const index_t most = turned_untold(s, sizeof(T), pieces_turning(s, false));
       turned_ = turned_vectors<T>::of_x_if_there_is_memory(ctx, a.cols, most);
@@ -131,6 +131,12 @@ class csr_pieces final : public csr_operator<T, O> {
   static constexpr bool fills_line(index_t columns) { return stream_groups::of(columns, sizeof(T)).in_lines(); }
   [[nodiscard]] bool stays_whole(index_t columns) const {
     return short_rows::stay_whole(longest_, this->a_.nnz, columns, sizeof(T));
+  }
+  /// Whether elements of Y, which each group of lanes stores a row at a time, are many beside those of X that it reads.
+  /// H200, 8 columns of f64 by columns, 3 a row: the stores are half of the time.
+  [[nodiscard]] bool scatters_y() const {
+    constexpr double few = 4;
+    return !rows_alike_ && mean_ < few;
   }
   /// As many as parts of cut rows leave room for.
   [[nodiscard]] index_t columns_at_once(std::int64_t parts, index_t told) const {
