@@ -1,6 +1,7 @@
 // Several right-hand sides, from one to 512, in both orders of X and of Y, by plans that were told how many and by
 // those that were not: sums of small integers, which are exact in any order of summation.
 #include <algorithm>
+#include <functional>
 #include <tulle/tulle.hpp>
 
 #include "support/backends.hpp"
@@ -215,20 +216,26 @@ TEST_P(spmv_columns, do_not_take_rows_of_x_that_no_entry_has) {
     }
   }
 }
-/// So many entries anywhere that column-major X is turned into rows, of a plan that was told of it and of one that was
-/// not, as many vectors at once as there is room for; in a Y of either order.
-TEST_P(spmv_columns, are_turned_where_entries_are_anywhere) {
-  if (ctx().backend() != backend_kind::cuda) GTEST_SKIP() << "kernels of CUDA";
-  plain_csr<> m{0, 12'000};
-  while (m.rows < 12'000) {
-    std::vector<index_t> columns(m.rows % 3 == 0 ? 40 : 35);
+/// Square, its entries anywhere, length(r) of them in row r.
+plain_csr<> scattered(index_t rows, const std::function<index_t(index_t)>& length) {
+  plain_csr<> m{0, rows};
+  while (m.rows < rows) {
+    std::vector<index_t> columns(static_cast<std::size_t>(length(m.rows)));
     for (std::size_t k = 0; k < columns.size(); ++k) {
-      columns[k] = static_cast<index_t>((std::int64_t{m.rows} * 7919 + static_cast<std::int64_t>(k) * 331) % m.cols);
+      columns[k] = static_cast<index_t>((std::int64_t{m.rows} * 7919 + static_cast<std::int64_t>(k) * 331) % rows);
     }
     std::ranges::sort(columns);
     m.add_row(columns);
   }
   add_values(m);
+  return m;
+}
+
+/// So many entries anywhere that column-major X is turned into rows, of a plan that was told of it and of one that was
+/// not, as many vectors at once as there is room for; in a Y of either order.
+TEST_P(spmv_columns, are_turned_where_entries_are_anywhere) {
+  if (ctx().backend() != backend_kind::cuda) GTEST_SKIP() << "kernels of CUDA";
+  const plain_csr<> m = scattered(12'000, [](index_t r) { return r % 3 == 0 ? 40 : 35; });
   const auto run = [&]<class T>(T) {
     const csr<T> a = of_type<T>(m, ctx());
     for (const std::string kernel : {"", "csr.pieces", "packed"}) {
@@ -251,6 +258,23 @@ TEST_P(spmv_columns, are_turned_where_entries_are_anywhere) {
   };
   run(1.0F);
   run(1.0);
+}
+/// Y is turned, too, of a plan that was told of it.
+TEST_P(spmv_columns, are_turned_where_rows_are_short_and_some_long) {
+  if (ctx().backend() != backend_kind::cuda) GTEST_SKIP() << "kernels of CUDA";
+  const plain_csr<> m = scattered(100'000, [](index_t r) { return r % 2000 == 0 ? 700 : 2 + r % 2; });
+  const csr<double> a = of_type<double>(m, ctx());
+  spmv_options options;
+  options.kernel = "csr.pieces";
+  for (const index_t told : {0, 8}) {
+    options.columns = told;
+    options.columns_order = told == 0 ? row_major : column_major;
+    const any_spmv_plan plan(ctx(), a, options);
+    EXPECT_GE(plan.workspace_bytes(), std::size_t{told == 0 ? 64U : 128U} * static_cast<std::size_t>(m.rows));
+    for (const auto y : {column_major, row_major}) {
+      check<double>(ctx(), plan, m, {m.cols, 8, column_major, 0}, {m.rows, 8, y, 0});
+    }
+  }
 }
 TEST_P(spmv_columns, that_are_fewer_than_none_are_refused) {
   const csr<double> a = uneven(3, 4, true).on(ctx());
