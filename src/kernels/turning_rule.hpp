@@ -24,9 +24,10 @@ struct turning_bounds {
   static constexpr turning_bounds of_streams() { return {1.5, always, 4'000'000, 4'000'000}; }
   /// By the bytes of both ways alone.
   static constexpr turning_bounds of_x() { return {always, always, 3'000'000, 3'000'000, 1.15}; }
-  /// Of csr.pieces for rows of X of less than a line: rows of A that differ in length wait for each other by columns.
-  static turning_bounds of_short_pieces(bool rows_alike) {
-    return rows_alike ? of_x() : turning_bounds{always, always, 2'000'000, 2'000'000, 0.7};
+  /// Of csr.pieces for rows of X of less than a line. Where rows of A differ in length, X alone: by columns they wait for
+  /// each other.
+  static constexpr turning_bounds of_short_pieces(bool rows_alike) {
+    return rows_alike ? of_x() : turning_bounds{0, 0, 2'000'000, 2'000'000};
   }
 };
 

@@ -91,6 +91,7 @@ class spmm_terms_of {
 
   [[nodiscard]] terms of(std::string_view kernel) const {
     const bool packed = kernel == "packed", in_sectors = kernel == "csr.warp" && !by_row_;
+    const bool few_in_place = kernel == "csr.pieces" && !by_row_ && columns_ <= few_columns && !pieces_turn(s_, task());
     const piece_shape pieces = kernel == "csr.pieces" ? shape_of_pieces() : piece_shape{};
     const double n = static_cast<double>(s_.nnz) / million, rows = s_.rows / million;
     const double panel = lines_at_once(kernel);
@@ -101,7 +102,7 @@ class spmm_terms_of {
     t[terms::launch] = 1;
     t[terms::ramp] = std::sqrt(n);
     t[terms::rows] = rows * lines_;
-    t[terms::cols] = s_.cols / million * lines_;
+    t[terms::cols] = few_in_place ? 0 : s_.cols / million * lines_;
     t[terms::entries] = n;
     t[terms::lines] = n * lines_;
     t[terms::slab] = n * lines_ * read(&csr_stats::x_reads::slab_sectors, in_sectors);
@@ -131,15 +132,15 @@ class spmm_terms_of {
   }
 
  private:
+  [[nodiscard]] many_task task() const { return {columns_, by_row_, static_cast<std::size_t>(value_)}; }
   /// Lines of a row of X that are read in one pass over A.
   [[nodiscard]] double lines_at_once(std::string_view kernel) const {
     if (kernel == "packed") return 1;
     return kernel == "csr.pieces" ? 4 : lines_;
   }
   [[nodiscard]] piece_shape shape_of_pieces() const {
-    const many_task task{columns_, by_row_, static_cast<std::size_t>(value_)};
     const stream_groups groups = stream_groups::of(columns_, static_cast<int>(value_));
-    if (!by_row_ && !pieces_turn(s_, task)) return shape_of_lanes(s_, multiprocessors_);
+    if (!by_row_ && !pieces_turn(s_, task())) return shape_of_lanes(s_, multiprocessors_);
     return groups.in_lines() ? shape_of_streams(s_, multiprocessors_, groups) : short_piece::shape(s_, multiprocessors_);
   }
   /// Entries from which `packed` cuts a row, about: the sums of its parts are added when all are there.
