@@ -1,5 +1,6 @@
 // Whether column-major vectors are turned into rows and back before and after a product with several right-hand sides
-// (src/cuda/spmv/turn_vectors.cuh), which what it is predicted to take needs to know too (src/plan/spmm_terms_cuda.hpp).
+// (src/cuda/spmv/turn_vectors.cuh), which what it is predicted to take needs to know too
+// (src/plan/spmm_terms_cuda.hpp).
 #pragma once
 
 #include <algorithm>
@@ -11,8 +12,9 @@
 
 namespace tulle {
 
-/// Where turning column-major X and Y, or X alone, into rows costs less than what kernels that read neighbouring elements
-/// of a vector lose to the others. It takes a launch or two more; where both are small their sectors come from L1.
+/// Where turning column-major X and Y, or X alone, into rows costs less than what kernels that read neighbouring
+/// elements of a vector lose to the others. It takes a launch or two more; where both are small their sectors come from
+/// L1.
 struct turning_bounds {
   double few;             // entries for an element of X or Y, below which vectors may stay where they are
   double longest_beside;  // mean length of rows up to which lanes that take a row each find its next entries in L1
@@ -24,8 +26,8 @@ struct turning_bounds {
   static constexpr turning_bounds of_streams() { return {1.5, always, 4'000'000, 4'000'000}; }
   /// By the bytes of both ways alone.
   static constexpr turning_bounds of_x() { return {always, always, 3'000'000, 3'000'000, 1.15}; }
-  /// Of csr.pieces for rows of X of less than a line. Where rows of A differ in length, X alone: by columns they wait for
-  /// each other.
+  /// Of csr.pieces for rows of X of less than a line. Where rows of A differ in length, X alone: by columns they wait
+  /// for each other.
   static constexpr turning_bounds of_short_pieces(bool rows_alike) {
     return rows_alike ? of_x() : turning_bounds{0, 0, 2'000'000, 2'000'000};
   }
@@ -62,15 +64,18 @@ class turning_rule {
 /// As many columns as kernels take that do not fill lines of 128 bytes with them.
 inline constexpr index_t few_turned = 8;
 
-/// Vectors of X that a plan turns at once though it was not told that column-major ones come: a line of 128 bytes of each
-/// row where that takes at most half of the matrix or 8 MB, else 8 where they take no more than the matrix, or none.
+/// Vectors of X that a plan turns at once though it was not told that column-major ones come: a line of 128 bytes of
+/// each row where that takes at most half of the matrix or 8 MB, else 8 where they take no more than the matrix, or
+/// none.
 inline index_t turned_untold(const csr_stats& s, std::size_t value_bytes, const turning_bounds& bounds) {
   constexpr std::int64_t little = 8 << 20;
   const auto line = static_cast<index_t>(128 / value_bytes);
   const auto value = static_cast<std::int64_t>(value_bytes);
   const std::int64_t matrix = s.nnz * (value + static_cast<std::int64_t>(sizeof(index_t)));
   const auto bytes = [&](index_t columns) { return columns * value * s.cols; };
-  const index_t most = bytes(line) <= std::max(matrix / 2, little) ? line : bytes(few_turned) <= matrix ? few_turned : 0;
+  const index_t most = bytes(line) <= std::max(matrix / 2, little) ? line
+                       : bytes(few_turned) <= matrix               ? few_turned
+                                                                   : 0;
   return turning_rule(s, value_bytes, bounds).pays(most) ? most : 0;
 }
 

@@ -66,8 +66,8 @@ inline bool pieces_turn(const csr_stats& s, const many_task& task) {
   return !task.by_row && turning_rule(s, task.value, pieces_turning(s, in_lines)).pays(task.columns);
 }
 
-/// Whether csr.pieces leaves rows whole, as csr.warp does, for X by rows. By columns it is predicted by costs of its own
-/// where it does: without, regret was 0.01 higher on families left out by sixths.
+/// Whether csr.pieces leaves rows whole, as csr.warp does, for X by rows. By columns it is predicted by costs of its
+/// own where it does: without, regret was 0.01 higher on families left out by sixths.
 inline bool pieces_stay_whole(const csr_stats& s, const many_task& task) {
   if (!task.by_row) return false;
   if (task.columns <= few_columns) return !short_piece::pays(s, task.value);
@@ -141,7 +141,8 @@ class spmm_terms_of {
   [[nodiscard]] piece_shape shape_of_pieces() const {
     const stream_groups groups = stream_groups::of(columns_, static_cast<int>(value_));
     if (!by_row_ && !pieces_turn(s_, task())) return shape_of_lanes(s_, multiprocessors_);
-    return groups.in_lines() ? shape_of_streams(s_, multiprocessors_, groups) : short_piece::shape(s_, multiprocessors_);
+    return groups.in_lines() ? shape_of_streams(s_, multiprocessors_, groups)
+                             : short_piece::shape(s_, multiprocessors_);
   }
   /// Entries from which `packed` cuts a row, about: the sums of its parts are added when all are there.
   [[nodiscard]] double longest_of_packed() const {

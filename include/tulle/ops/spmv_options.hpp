@@ -124,8 +124,9 @@ struct spmv_options {
   bool high_words = false;
   /// Right-hand sides that apply_many will be given at once, and how they lie; any other number and order works too. 0: not
   /// known. CUDA: what takes them is chosen for so many, and may store the matrix once more for them; not at effort none.
-  /// Column-major ones cost memory for as many vectors, at most 512 bytes a row and a column, in which X and Y are turned
-  /// into row-major order; without it they are slower.
+  /// Column-major ones cost memory for as many vectors, at most 512 bytes a row and a column, in which X and often Y are
+  /// turned into row-major order. Where nothing is told, X alone has such room, if turning pays: for 8 vectors at most as
+  /// much as the matrix, for more at most half as much or 8 MB; none at effort none, nor with 1.
   index_t columns = 0;
   vector_order columns_order = vector_order::row_major;  ///< how the `columns` lie
   int block_size = 0;                                    ///< CUDA: threads per block, a multiple of 32 up to 1024

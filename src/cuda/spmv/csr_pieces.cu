@@ -8,11 +8,11 @@
 // entries a warp reads all at once (csr_pieces_short.cuh). Where X lies by columns and rows of A differ, `along` lanes
 // take every along-th entry of a row, and the lanes left are for other rows of the piece (csr_pieces_kernel.cuh; Yang,
 // Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for parts of long rows). These pieces are divided apart. Parts of
-// cut rows leave their sums in memory, and a second kernel adds them in order. Else rows stay whole (csr_many.cu), which
-// has nothing to read in front of a row. Panels run side by side in one launch. Bytes per nonzero and panel: sizeof(T) +
-// 4, by streams 1/8 more, and a row of X out of L2 or L1. Column-major X is turned into rows, and Y with it where rows
-// are lines and the plan was told to expect them, where that pays. Chosen for several right-hand sides of plans that
-// were not told how many, and where it is predicted to be the fastest.
+// cut rows leave their sums in memory, and a second kernel adds them in order. Else rows stay whole (csr_many.cu),
+// which has nothing to read in front of a row. Panels run side by side in one launch. Bytes per nonzero and panel:
+// sizeof(T) + 4, by streams 1/8 more, and a row of X out of L2 or L1. Column-major X is turned into rows, and Y with it
+// where rows are lines and the plan was told to expect them, where that pays. Chosen for several right-hand sides of
+// plans that were not told how many, and where it is predicted to be the fastest.
 #include <algorithm>
 #include <limits>
 #include <optional>

@@ -1,7 +1,7 @@
 // The kernel of csr.pieces for rows of X of 16 to 64 bytes; see csr_pieces.cu. As csr_pieces_stream.cuh, but a warp has
 // 8 to 32 groups of lanes with few entries each: it copies all columns and values of its piece to shared memory as they
-// lie, coalesced, and has a bit for each that says where rows end in registers. A row that lies in several groups is put
-// together by a segmented scan over the groups (Sengupta, Harris, Zhang and Owens, Graphics Hardware 2007).
+// lie, coalesced, and has a bit for each that says where rows end in registers. A row that lies in several groups is
+// put together by a segmented scan over the groups (Sengupta, Harris, Zhang and Owens, Graphics Hardware 2007).
 #pragma once
 
 #include "cuda/spmv/csr_pieces_stream.cuh"
@@ -80,7 +80,8 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
   const index_t first_row = first.row + bits.ends_up_to(begin);
   unsigned long long left = bits.from(begin);
   const bool closed = length > 0 && (left >> (length - 1) & 1) != 0;
-  left = length > 0 ? (left | 1ULL << (length - 1)) & (~0ULL >> (64 - length)) : 0;  // what comes behind is no part of the sum
+  left = length > 0 ? (left | 1ULL << (length - 1)) & (~0ULL >> (64 - length))
+                    : 0;  // what comes behind is no part of the sum
 
   const piece_rows<Plain, T, O> rows{pieces, ends, store, parts, w, first.row, begins_cut};
   lane_sums<T> sum;
