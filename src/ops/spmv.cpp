@@ -233,7 +233,10 @@ void any_spmv_plan::impl::prepare_many() {
   of_many.vector_type = options.vector_type;
   of_many.columns = columns;
   of_many.columns_order = options.columns_order;
-  of_many.effort = options.effort;
+  // Room for turning column-major vectors is the operator's that takes them.
+  const bool takes_columns = columns == 0 && kernel->has.many &&
+                             suits_many(ctx.backend(), kernel->name, source.ref().types, any_number, /*by_row=*/false);
+  of_many.effort = takes_columns ? spmv_effort::none : options.effort;
   try {
     many = wanted->make(ctx, source.ref(), stats, of_many);
     many_kernel = wanted;
