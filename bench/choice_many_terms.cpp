@@ -10,7 +10,7 @@
 #include <string>
 
 #include "kernels/bsr_block.hpp"
-#include "kernels/piece_shape.hpp"
+#include "kernels/row_lanes.hpp"
 #include "plan/spmm_terms_cuda.hpp"
 #include "stats_json.hpp"
 
@@ -53,7 +53,7 @@ int run(const char* file) {
                                 {"fill", s.block_fill[static_cast<std::size_t>(b)]},
                                 {"skew", s.skew},
                                 {"longest", s.max},
-                                {"of_few_lines", of_few_lines(s, std::atoi(task.c_str()), value)},
+                                {"of_few_lines", of_few_lines(s, t.columns, value)},
                                 {"whole", pieces_stay_whole(s, t)},
                                 {"terms", of},
                                 {"us", measured.at("us")}}

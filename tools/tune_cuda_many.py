@@ -40,16 +40,16 @@ def is_wide(case):
     return case["task"] in ("32r", "128r")
 
 
-def has_short_rows(case, most):
-    """Whether csr.warp stands for csr.pieces there (most = 1), or nearly (short_rows of src/kernels/row_lanes.hpp)."""
-    return is_wide(case) and case["of_few_lines"] is not None and case["of_few_lines"] <= most
+def has_short_rows(case):
+    """Whether csr.warp stands for csr.pieces there, or nearly (short_rows of src/kernels/row_lanes.hpp)."""
+    return is_wide(case) and case["of_few_lines"] is not None and case["of_few_lines"] <= MOST_LINES
 
 
 def fitted(case, kernel):
     """Whether costs are fitted to what it took there."""
     if kernel == "bin_bsr.compact" and (is_wide(case) or case["fill"] < 0.4 or case["skew"] >= 16 or case["block_rows"] < 4096):
         return False
-    if kernel == "csr.warp" and is_wide(case) and not has_short_rows(case, MOST_LINES):
+    if kernel == "csr.warp" and is_wide(case) and not has_short_rows(case):
         return False
     walks_a_row = case["longest"] > 1000 or case["skew"] >= 16  # by one block
     if kernel == "csr.warp" and not is_wide(case) and walks_a_row and not case["whole"]:

@@ -61,22 +61,24 @@ class turning_rule {
   bool few_for_an_element_;
 };
 
-/// As many columns as kernels take that do not fill lines of 128 bytes with them.
-inline constexpr index_t few_turned = 8;
+/// As many columns as kernels take at once that do not fill lines of 128 bytes with them.
+inline constexpr index_t few_columns = 8;
 
-/// Vectors of X that a plan turns at once though it was not told that column-major ones come: a line of 128 bytes of
-/// each row where that takes at most half of the matrix or 8 MB, else 8 where they take no more than the matrix, or
-/// none.
-inline index_t turned_untold(const csr_stats& s, std::size_t value_bytes, const turning_bounds& bounds) {
+/// Vectors of X, at most `at_most`, that a plan turns at once though it was not told that column-major ones come: a
+/// line of 128 bytes of each row where that takes at most half of the matrix or 8 MB, else 8 where they take no more
+/// than the matrix, or none.
+inline index_t turned_untold(const csr_stats& s, std::size_t value_bytes, const turning_rule& rule,
+                             index_t at_most = std::numeric_limits<index_t>::max()) {
   constexpr std::int64_t little = 8 << 20;
   const auto line = static_cast<index_t>(128 / value_bytes);
   const auto value = static_cast<std::int64_t>(value_bytes);
   const std::int64_t matrix = s.nnz * (value + static_cast<std::int64_t>(sizeof(index_t)));
   const auto bytes = [&](index_t columns) { return columns * value * s.cols; };
-  const index_t most = bytes(line) <= std::max(matrix / 2, little) ? line
-                       : bytes(few_turned) <= matrix               ? few_turned
-                                                                   : 0;
-  return turning_rule(s, value_bytes, bounds).pays(most) ? most : 0;
+  const index_t fit = bytes(line) <= std::max(matrix / 2, little) ? line
+                      : bytes(few_columns) <= matrix              ? few_columns
+                                                                  : 0;
+  const index_t columns = std::min(fit, at_most);
+  return rule.pays(columns) ? columns : 0;
 }
 
 }  // namespace tulle

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <tulle/core/types.hpp>
 
+#include "kernels/turning_rule.hpp"
+
 namespace tulle {
 
 struct many_task {
@@ -18,7 +20,6 @@ struct many_task {
 /// csr.pieces. Packed rows read 32 bytes of each row of X in a pass over A. H200, 27-point 171 x 93 x 250: 8 columns of
 /// f32 338 us and 873, 32 columns 3720 and 2397, 128 columns 14831 and 7190.
 inline bool suits_many_cuda(std::string_view kernel, const many_task& task) {
-  constexpr index_t few_columns = 8;
   return (kernel == "bin_bsr.compact" || kernel == "packed") && (task.columns <= few_columns || !task.by_row);
 }
 

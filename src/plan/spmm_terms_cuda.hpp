@@ -57,9 +57,6 @@ struct spmm_terms_cuda {
   }
 };
 
-/// Columns up to which kernels have passes of their own for few.
-inline constexpr index_t few_columns = 8;
-
 /// Whether csr.pieces turns column-major vectors into rows.
 inline bool pieces_turn(const csr_stats& s, const many_task& task) {
   const bool in_lines = stream_groups::of(task.columns, static_cast<int>(task.value)).in_lines();

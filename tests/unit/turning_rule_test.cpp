@@ -14,8 +14,8 @@ csr_stats square(index_t rows, index_t mean, double sectors) {
   return s;
 }
 
-index_t turned(const csr_stats& s, std::size_t value_bytes) {
-  return turned_untold(s, value_bytes, turning_bounds::of_x());
+index_t turned(const csr_stats& s, std::size_t value_bytes, const turning_bounds& bounds = turning_bounds::of_x()) {
+  return turned_untold(s, value_bytes, turning_rule(s, value_bytes, bounds));
 }
 
 TEST(TurningRule, TurnsALineWhereTheMatrixIsTwiceAsLarge) {
@@ -33,7 +33,7 @@ TEST(TurningRule, TakesNoMoreThanTheMatrix) {
 TEST(TurningRule, LeavesVectorsWhereNeighboursReadOneSector) {
   EXPECT_EQ(turned(square(1'000'000, 7, 0.15), 4), 0);
   EXPECT_EQ(turned(square(1'000'000, 7, 1), 4), 8);
-  EXPECT_EQ(turned_untold(square(1'000'000, 7, 0.15), 4, turning_bounds::of_short_pieces(false)), 8);
+  EXPECT_EQ(turned(square(1'000'000, 7, 0.15), 4, turning_bounds::of_short_pieces(false)), 8);
 }
 TEST(TurningRule, LeavesVectorsOfFewEntries) {
   EXPECT_EQ(turned(square(5'000, 18, 1), 4), 0);

@@ -10,9 +10,9 @@
 // Buluc and Owens, Euro-Par 2018; RoDe, PPoPP 2024, for parts of long rows). These pieces are divided apart. Parts of
 // cut rows leave their sums in memory, and a second kernel adds them in order. Else rows stay whole (csr_many.cu),
 // which has nothing to read in front of a row. Panels run side by side in one launch. Bytes per nonzero and panel:
-// sizeof(T) + 4, by streams 1/8 more, and a row of X out of L2 or L1. Column-major X is turned into rows, and Y with it
-// where rows are lines and the plan was told to expect them, where that pays. Chosen for several right-hand sides of
-// plans that were not told how many, and where it is predicted to be the fastest.
+// sizeof(T) + 4, by streams 1/8 more, and a row of X out of L2 or L1. Column-major X is turned into rows where that
+// pays, and Y with it in plans that were told to expect them, where rows are lines, or rows of A short and different.
+// Chosen for several right-hand sides of plans that were not told how many, and where it is predicted to be the fastest.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -81,8 +81,7 @@ class csr_pieces final : public csr_operator<T, O> {
     parts_ = buffer<T>(ctx, std::max({room_for(by_lines_), room_for(by_short_), room_for(by_lanes_)}));
     if (turns) turned_ = {ctx, fills_line(o.columns) || scatters_y() ? a.rows : 0, a.cols, o.columns};
     if (!told && o.effort != spmv_effort::none) {
-      const index_t most = turned_untold(s, sizeof(T), pieces_turning(s, false));
-      turned_ = turned_vectors<T>::of_x_if_there_is_memory(ctx, a.cols, most);
+      turned_ = turned_vectors<T>::of_x_if_there_is_memory(ctx, a.cols, turned_untold(s, sizeof(T), turning_));
     }
   }
   bool store_in_order(const index_t*, bool) override { return false; }

@@ -133,7 +133,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         rows_(a.rows),
         cols_(a.cols),
         nnz_(a.nnz),
-        turning_(s, sizeof(V), options.columns > few_turned ? turning_bounds::of_packed() : turning_bounds::of_x()),
+        turning_(s, sizeof(V), options.columns > few_columns ? turning_bounds::of_packed() : turning_bounds::of_x()),
         columns_(static_cast<index_t>(ceil_div(std::clamp<index_t>(options.columns, 1, 128), 32) * 32)),
         matrix_(ctx, a, s.max, shape_, options) {
     make_room();
@@ -141,9 +141,8 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
       turned_ = {ctx, stores_in_order(s, options.columns) ? 0 : rows_, cols_, options.columns};
     }
     if (options.columns == 0 && options.effort != spmv_effort::none) {
-      // Slices are not made for more.
-      const index_t few = std::min(few_turned, turned_untold(s, sizeof(V), turning_bounds::of_x()));
-      if (turning_.pays(few)) turned_ = turned_vectors<V>::of_x_if_there_is_memory(ctx, cols_, few);
+      const index_t most = turned_untold(s, sizeof(V), turning_, few_columns);  // slices are not made for more
+      turned_ = turned_vectors<V>::of_x_if_there_is_memory(ctx, cols_, most);
     }
   }
   void update_values(const matrix_ref& a) override {
@@ -202,7 +201,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   /// Whether neighbouring threads store neighbouring rows of Y: of sorted ones more than few columns scatter.
   static bool stores_in_order(const csr_stats& s, index_t columns) {
     constexpr double alike = 1.2;
-    return columns <= few_turned || s.slice_padding < alike;
+    return columns <= few_columns || s.slice_padding < alike;
   }
   [[nodiscard]] const packed_storage& pattern() const { return matrix_.pattern(); }
   /// For the parts of long rows and for dot products.
