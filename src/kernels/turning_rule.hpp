@@ -64,19 +64,27 @@ class turning_rule {
 /// As many columns as kernels take at once that do not fill lines of 128 bytes with them.
 inline constexpr index_t few_columns = 8;
 
+/// What a plan that was not told of column-major vectors has for those of X, beside half of the matrix, in bytes.
+inline constexpr std::int64_t little_untold = 8 << 20;
+
+/// Whether Y may have as much room as X there.
+inline bool is_little_untold(const csr_stats& s, std::size_t value_bytes, index_t columns) {
+  const std::int64_t of_matrix = s.nnz * (static_cast<std::int64_t>(value_bytes + sizeof(index_t))) / 2;
+  return static_cast<std::int64_t>(value_bytes) * columns * s.rows <= std::max(of_matrix, little_untold);
+}
+
 /// Vectors of X, at most `at_most`, that a plan turns at once though it was not told that column-major ones come: a
 /// line of 128 bytes of each row where that takes at most half of the matrix or 8 MB, else 8 where they take no more
 /// than the matrix, or none.
 inline index_t turned_untold(const csr_stats& s, std::size_t value_bytes, const turning_rule& rule,
                              index_t at_most = std::numeric_limits<index_t>::max()) {
-  constexpr std::int64_t little = 8 << 20;
   const auto line = static_cast<index_t>(128 / value_bytes);
   const auto value = static_cast<std::int64_t>(value_bytes);
   const std::int64_t matrix = s.nnz * (value + static_cast<std::int64_t>(sizeof(index_t)));
   const auto bytes = [&](index_t columns) { return columns * value * s.cols; };
-  const index_t fit = bytes(line) <= std::max(matrix / 2, little) ? line
-                      : bytes(few_columns) <= matrix              ? few_columns
-                                                                  : 0;
+  const index_t fit = bytes(line) <= std::max(matrix / 2, little_untold) ? line
+                      : bytes(few_columns) <= matrix                     ? few_columns
+                                                                         : 0;
   const index_t columns = std::min(fit, at_most);
   return rule.pays(columns) ? columns : 0;
 }

@@ -68,6 +68,17 @@ void launch_behind(const char* name, void (*kernel)(Parameters...), launch_shape
   check(cudaLaunchKernelEx(&config, kernel, Parameters(args)...), name);
 }
 
+/// One or the other; both kinds of kernels may have await_previous_grid.
+template <class... Parameters, class... Args>
+void launch(const char* name, void (*kernel)(Parameters...), launch_shape shape, bool behind, cudaStream_t stream,
+            const Args&... args) {
+  if (behind) {
+    launch_behind(name, kernel, shape, 1, stream, args...);
+  } else {
+    launch(name, kernel, shape, stream, args...);
+  }
+}
+
 /// Runs a kernel that is a grid-stride loop over `items` items on the context's stream.
 template <class... Parameters, class... Args>
 void launch_items(const context& ctx, const char* name, void (*kernel)(Parameters...), std::int64_t items,

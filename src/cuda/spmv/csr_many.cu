@@ -13,6 +13,7 @@
 #include "cuda/runtime/launch.cuh"
 #include "cuda/spmv/csr_many.cuh"
 #include "cuda/spmv/many_walk.cuh"
+#include "cuda/spmv/product_ahead.cuh"
 #include "kernels/row_lanes.hpp"
 
 namespace tulle::cuda {
@@ -54,10 +55,13 @@ constexpr int resident = flight<Rows, T> == 8                ? 3
 /// blockIdx.y: panel of across * Rows::count columns, at most 32.
 template <class Rows, class T, class O>
 __global__ void __launch_bounds__(threads<Rows>, resident<Rows, T>)
-    csr_many_kernel(csr_view<T, O> a, Rows rows_of_x, row_lanes by, scale_and_store_many<T> store) {
+    csr_many_kernel(csr_view<T, O> a, Rows rows_of_x, row_lanes by, scale_and_store_many<T> store,
+                    const __grid_constant__ product_ahead ahead) {
   constexpr int count = Rows::count, block = threads<Rows>;
   __shared__ T of_warp[block / 32][32];
   __shared__ unsigned long_rows[block / 32];  // lanes that begin one
+  start_dependents();
+  ahead.ask();
   const int across = by.across, of_row = across * by.along;
   const int lane = lane_id() % across, first = lane_id() / across % by.along;  // entry
   const std::int64_t row = grid_thread() / of_row;
@@ -70,6 +74,7 @@ __global__ void __launch_bounds__(threads<Rows>, resident<Rows, T>)
     store_columns<Rows>(store, r, column0, rows_of_x.columns, lane, across, sum);
   };
   T sum[count] = {};
+  await_previous_grid();
   add_entries<flight<Rows, T>, Rows>(entries(a, begin, is_long ? begin : end, first), by.along, read, sum);
   __syncwarp();
   add_lanes(sum, across, of_row);
@@ -96,25 +101,25 @@ __global__ void __launch_bounds__(threads<Rows>, resident<Rows, T>)
 
 template <class Rows, class T, class O>
 void start(const csr_view<T, O>& a, const Rows& x, const row_panels& panels, const scale_and_store_many<T>& store,
-           int multiprocessors, cudaStream_t stream) {
+           const product_ahead& ahead, int multiprocessors, bool behind, cudaStream_t stream) {
   const row_lanes by = lanes_for(a.rows, a.nnz, panels.across, panels.panels, multiprocessors);
   launch("csr_many", csr_many_kernel<Rows, T, O>,
-         {ceil_div(std::int64_t{a.rows} * by.of_row(), threads<Rows>), threads<Rows>, 0, panels.panels}, stream, a, x,
-         by, store);
+         {ceil_div(std::int64_t{a.rows} * by.of_row(), threads<Rows>), threads<Rows>, 0, panels.panels}, behind, stream,
+         a, x, by, store, ahead);
 }
 
 }  // namespace
 
 template <scalar T, offset O>
 void csr_many(const csr_view<T, O>& a, const strided_vectors& x, const scale_and_store_many<T>& store,
-              int multiprocessors, cudaStream_t stream) {
+              int multiprocessors, bool behind, cudaStream_t stream) {
   constexpr index_t each = 16 / sizeof(T), most = 8 * 65535;  // columns of a launch
   for (index_t done = 0, now = 0; done < x.count; done += now) {
     const index_t left = std::min(x.count - done, most);
     const strided_vectors rest = some_of<T>(x, done, left);
     const auto* const from = static_cast<const T*>(rest.data);
     const auto go = [&](const auto& rows, const row_panels& panels) {
-      start(a, rows, panels, store.from(done), multiprocessors, stream);
+      start(a, rows, panels, store.from(done), ahead_of(a, rest), multiprocessors, behind && done == 0, stream);
     };
     now = left;
     if (is_wide<T>(rest) && left >= each) {
@@ -129,8 +134,8 @@ void csr_many(const csr_view<T, O>& a, const strided_vectors& x, const scale_and
   }
 }
 
-#define TULLE_INSTANTIATE(T, O)                                                                              \
-  template void csr_many(const csr_view<T, O>&, const strided_vectors&, const scale_and_store_many<T>&, int, \
+#define TULLE_INSTANTIATE(T, O)                                                                                    \
+  template void csr_many(const csr_view<T, O>&, const strided_vectors&, const scale_and_store_many<T>&, int, bool, \
                          cudaStream_t);
 TULLE_FOR_EACH_TYPE(TULLE_INSTANTIATE)
 

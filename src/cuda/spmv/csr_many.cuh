@@ -9,9 +9,10 @@
 
 namespace tulle::cuda {
 
-/// No set-up, no workspace; the same bits on every run on a device. See csr_many.cu.
+/// No set-up, no workspace; the same bits on every run on a device. `behind`: may start before what is in front of it
+/// on the stream is done. See csr_many.cu.
 template <scalar T, offset O>
 void csr_many(const csr_view<T, O>& a, const strided_vectors& x, const scale_and_store_many<T>& store,
-              int multiprocessors, cudaStream_t stream);
+              int multiprocessors, bool behind, cudaStream_t stream);
 
 }  // namespace tulle::cuda

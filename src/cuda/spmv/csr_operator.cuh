@@ -58,7 +58,7 @@ class csr_operator : public device_operator<T> {
   void apply_many_with(double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
                        const many_finish& finish, stream_view stream) override {
     const device_guard guard(this->device_);
-    many_in_place(x, {alpha, beta, y, many_epilogue<T>(finish)}, native(stream));
+    many_in_place(x, {alpha, beta, y, many_epilogue<T>(finish)}, /*behind=*/false, native(stream));
   }
   void update_values(const matrix_ref& a) override { a_ = a.as<T, O>(); }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override { return 0; }
@@ -68,8 +68,8 @@ class csr_operator : public device_operator<T> {
   }
 
  protected:
-  void many_in_place(const strided_vectors& x, const scale_and_store_many<T>& store, cudaStream_t stream) {
-    csr_many(a_, x, store, multiprocessors_, stream);
+  void many_in_place(const strided_vectors& x, const scale_and_store_many<T>& store, bool behind, cudaStream_t stream) {
+    csr_many(a_, x, store, multiprocessors_, behind, stream);
   }
 
   csr_view<T, O> a_;

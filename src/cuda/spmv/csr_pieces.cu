@@ -12,7 +12,8 @@
 // which has nothing to read in front of a row. Panels run side by side in one launch. Bytes per nonzero and panel:
 // sizeof(T) + 4, by streams 1/8 more, and a row of X out of L2 or L1. Column-major X is turned into rows where that
 // pays, and Y with it in plans that were told to expect them, where rows are lines, or rows of A short and different.
-// Chosen for several right-hand sides of plans that were not told how many, and where it is predicted to be the fastest.
+// Chosen for several right-hand sides of plans that were not told how many, and where it is predicted to be the
+// fastest.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "cuda/spmv/csr_pieces_kernel.cuh"
 #include "cuda/spmv/csr_pieces_short.cuh"
 #include "cuda/spmv/csr_pieces_stream.cuh"
+#include "cuda/spmv/product_ahead.cuh"
 #include "cuda/spmv/turn_vectors.cuh"
 #include "kernels/row_lanes.hpp"
 #include "kernels/turning_rule.hpp"
@@ -79,9 +81,11 @@ class csr_pieces final : public csr_operator<T, O> {
       by_lanes_ = divided({ctx, a.rowptr, a.rows, a.nnz, s.max, shape_of_lanes(s, this->multiprocessors_)}, o.columns);
     }
     parts_ = buffer<T>(ctx, std::max({room_for(by_lines_), room_for(by_short_), room_for(by_lanes_)}));
-    if (turns) turned_ = {ctx, fills_line(o.columns) || scatters_y() ? a.rows : 0, a.cols, o.columns};
+    if (turns) turned_ = {ctx, turns_y(o.columns) ? a.rows : 0, a.cols, o.columns};
     if (!told && o.effort != spmv_effort::none) {
-      turned_ = turned_vectors<T>::of_x_if_there_is_memory(ctx, a.cols, turned_untold(s, sizeof(T), turning_));
+      const index_t columns = turned_untold(s, sizeof(T), turning_);
+      const bool y_too = turns_y(columns) && is_little_untold(s, sizeof(T), columns);
+      turned_ = turned_vectors<T>::if_there_is_memory(ctx, y_too ? a.rows : 0, a.cols, columns);
     }
   }
   bool store_in_order(const index_t*, bool) override { return false; }
@@ -90,15 +94,15 @@ class csr_pieces final : public csr_operator<T, O> {
     const device_guard guard(this->device_);
     const cudaStream_t stream = native(on);
     const auto multiply = [&](double by, const strided_vectors& from, double old, const strided_vectors& to,
-                              const many_epilogue<T>& then) {
+                              const many_epilogue<T>& then, bool behind) {
       const scale_and_store_many<T> store(by, old, to, then);
       for (index_t done = 0; done < from.count;) {
-        done += some_columns(some_of<T>(from, done, from.count - done), store.from(done), stream);
+        done += some_columns(some_of<T>(from, done, from.count - done), store.from(done), behind && done == 0, stream);
       }
     };
     const many_epilogue<T> then(finish);
-    if (!turning_.pays(turned_.at_once(x.count))) return multiply(alpha, x, beta, y, then);
-    turned_.multiply(alpha, x, beta, y, this->a_.rows, this->a_.cols, then, stream, multiply);
+    if (!turning_.pays(turned_.at_once(x.count))) return multiply(alpha, x, beta, y, then, false);
+    turned_.multiply(alpha, x, beta, y, this->a_.rows, this->a_.cols, then, stream, multiply, turns_y(x.count));
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return bytes_of_pieces() + parts_.bytes() + turned_.bytes();
@@ -131,6 +135,8 @@ class csr_pieces final : public csr_operator<T, O> {
   [[nodiscard]] bool stays_whole(index_t columns) const {
     return short_rows::stay_whole(longest_, this->a_.nnz, columns, sizeof(T));
   }
+  /// Beside X.
+  [[nodiscard]] bool turns_y(index_t columns) const { return fills_line(columns) || scatters_y(); }
   /// Whether elements of Y, which each group of lanes stores a row at a time, are many beside those of X that it reads.
   /// H200, 8 columns of f64 by columns, 3 a row: the stores are half of the time.
   [[nodiscard]] bool scatters_y() const {
@@ -159,25 +165,26 @@ class csr_pieces final : public csr_operator<T, O> {
 
   void run(scale_and_store<T> s, const T* x, cudaStream_t stream) override {
     const strided_vectors of_x{const_cast<T*>(x), 1, 1, 1}, of_y{s.y, 1, 1, 1};
-    some_columns(of_x, scale_and_store_many<T>(s.alpha, s.beta, of_y), stream);
+    some_columns(of_x, scale_and_store_many<T>(s.alpha, s.beta, of_y), /*behind=*/false, stream);
   }
 
   /// The first columns, as many as are returned. `store` begins at the first column, aligned where it is wide.
-  index_t some_columns(const strided_vectors& x, const scale_and_store_many<T>& store, cudaStream_t stream) {
+  index_t some_columns(const strided_vectors& x, const scale_and_store_many<T>& store, bool behind,
+                       cudaStream_t stream) {
     const auto* const from = static_cast<const T*>(x.data);
     const bool wide = is_wide<T>(x) && x.count >= each;
     const bool in_lines = wide && by_lines_ && fills_line(x.count) && !stays_whole(x.count);
     // By columns, whole rows side by side store elements of Y side by side.
     const bool is_short = wide && !in_lines && by_short_ && (store.wide || !rows_alike_);
     if (rows_alike_ && !in_lines && !is_short) {
-      this->many_in_place(x, store, stream);
+      this->many_in_place(x, store, behind, stream);
       return x.count;
     }
     const auto& [pieces, at_once] = is_short ? *by_short_ : in_lines || !by_lanes_ ? *by_lines_ : *by_lanes_;
     index_t columns = std::min(x.count, at_once);
     if (in_lines || is_short) {
       columns -= columns % each;
-      by_streams(pieces, in_lines, {from, x.row_stride, columns}, store, stream);
+      by_streams(pieces, in_lines, {from, x.row_stride, columns}, store, behind, stream);
     } else if (is_by_row(x)) {
       by_warps<4>(pieces, strided_rows<T, 1>{from, x.row_stride, 1, columns}, lanes_across(columns, 1), columns, store,
                   stream);
@@ -202,11 +209,13 @@ class csr_pieces final : public csr_operator<T, O> {
                 const scale_and_store_many<T>& store, cudaStream_t stream) {
     const warp_division by = division_for(mean_, across);
     start("csr.pieces", csr_pieces_kernel<Flight, Rows, T, O>, pieces.view().count,
-          ceil_div(columns, across * Rows::count), threads, stream, this->a_, pieces.view(), x, by, store,
-          part_sums<T>{parts_.data(), columns});
+          ceil_div(columns, across * Rows::count), threads, /*behind=*/false, stream, this->a_, pieces.view(), x, by,
+          store, part_sums<T>{parts_.data(), columns});
   }
   void by_streams(const row_pieces<O>& pieces, bool in_lines, const wide_rows<T>& x,
-                  const scale_and_store_many<T>& store, cudaStream_t stream) {
+                  const scale_and_store_many<T>& store, bool behind, cudaStream_t stream) {
+    const strided_vectors all{const_cast<T*>(x.x), x.columns, x.row_stride, 1};
+    const product_ahead ahead = ahead_of(this->a_, all, in_lines ? most_ahead_of_lines : most_ahead);
     const bool plain = store.wide && store.beta == T{0} && store.then.bias == nullptr && !store.then.relu;
     const auto start_with = [&]<int Across>() {
       const auto kernel = [&] {
@@ -218,9 +227,9 @@ class csr_pieces final : public csr_operator<T, O> {
       }();
       const row_ends_view ends = ends_->view();
       const std::int64_t warps = pieces.view().count + ceil_div(ends.empties, piece_stream::empties);
-      start("csr.pieces.stream", kernel, warps, ceil_div(x.columns, Across * each), piece_stream::threads, stream,
-            this->a_, pieces.view(), ends, x, static_cast<int>(x.row_stride * std::int64_t{sizeof(T)}), store,
-            part_sums<T>{parts_.data(), x.columns});
+      start("csr.pieces.stream", kernel, warps, ceil_div(x.columns, Across * each), piece_stream::threads, behind,
+            stream, this->a_, pieces.view(), ends, x, static_cast<int>(x.row_stride * std::int64_t{sizeof(T)}), store,
+            part_sums<T>{parts_.data(), x.columns}, ahead);
     };
     switch (in_lines ? panel_for(pieces, x.columns) : lanes_across(x.columns, each)) {
       case 32:
@@ -244,24 +253,14 @@ class csr_pieces final : public csr_operator<T, O> {
     const int of_block = rows < enough_warps() / 2 ? 1 : threads / 32;  // rows
     const launch_shape shape{ceil_div(rows, of_block), threads, 0, panels};
     const part_sums<T> parts{parts_.data(), columns};
-    const auto start = [&](const auto& by) {
-      by("csr.pieces.cut", cut_rows_kernel<T>, pieces.cuts(), pieces.counts().rows, of_block, parts, width, store);
-    };
-    if (starts_early_) {
-      start([&](const char* name, const auto kernel, const auto&... args) {
-        launch_behind(name, kernel, shape, 1, stream, args...);
-      });
-    } else {
-      start([&](const char* name, const auto kernel, const auto&... args) {
-        launch(name, kernel, shape, stream, args...);
-      });
-    }
+    launch("csr.pieces.cut", cut_rows_kernel<T>, shape, starts_early_, stream, pieces.cuts(), pieces.counts().rows,
+           of_block, parts, width, store);
   }
   /// A panel of columns for each y of the grid.
   template <class... Parameters, class... Args>
   static void start(const char* name, void (*kernel)(Parameters...), std::int64_t warps, std::int64_t panels, int block,
-                    cudaStream_t stream, const Args&... args) {
-    launch(name, kernel, {ceil_div(warps * 32, block), block, 0, panels}, stream, args...);
+                    bool behind, cudaStream_t stream, const Args&... args) {
+    launch(name, kernel, {ceil_div(warps * 32, block), block, 0, panels}, behind, stream, args...);
   }
 
   double mean_;        // entries of a row

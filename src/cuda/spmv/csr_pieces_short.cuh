@@ -51,17 +51,22 @@ struct piece_bits {
 template <int Across, bool Plain, class T, class O>
 __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
     csr_pieces_short_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, row_ends_view ends, wide_rows<T> rows_of_x,
-                            int row_bytes, const __grid_constant__ scale_and_store_many<T> store, part_sums<T> parts) {
+                            int row_bytes, const __grid_constant__ scale_and_store_many<T> store, part_sums<T> parts,
+                            const __grid_constant__ product_ahead ahead) {
   constexpr int groups = 32 / Across, flight = piece_stream::flight;
   __shared__ short_entries<T> of_warp[piece_stream::threads / 32];
   __shared__ int4 kept[2][piece_stream::threads];  // sums of a lane's first row, where it is open, and of its last
   short_entries<T>& mine = of_warp[threadIdx.x / 32];
   start_dependents();
+  ahead.ask();
   const std::int64_t w = grid_thread() / 32;
   const int group = lane_id() / Across, lane = lane_id() % Across;
   const index_t column0 = (static_cast<index_t>(blockIdx.y) * Across + lane) * lane_sums<T>::count;
   const bool live = column0 < rows_of_x.columns;
-  if (w >= pieces.count) return store_empty_rows(ends, w - pieces.count, group, groups, live, column0, store);
+  if (w >= pieces.count) {
+    await_previous_grid();
+    return store_empty_rows(ends, w - pieces.count, group, groups, live, column0, store);
+  }
 
   const piece_begin<O> first = pieces.begin[w];
   const auto n = static_cast<int>(pieces.begin[w + 1].entry - first.entry);
@@ -96,6 +101,7 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
     sum = {};
   };
   const char* const x = reinterpret_cast<const char*>(rows_of_x.x + (live ? column0 : 0));
+  await_previous_grid();
   __pipeline_wait_prior(0);
   __syncwarp();
 #pragma unroll 1

@@ -8,6 +8,7 @@
 #include <cuda_pipeline_primitives.h>
 
 #include "cuda/device/grid.cuh"
+#include "cuda/device/read_ahead.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/many_vectors.cuh"
 #include "cuda/spmv/part_sums.cuh"
@@ -110,19 +111,24 @@ __device__ __forceinline__ void store_empty_rows(const row_ends_view& ends, std:
 template <int Across, bool Plain, class T, class O>
 __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
     csr_pieces_stream_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, row_ends_view ends, wide_rows<T> rows_of_x,
-                             int row_bytes, const __grid_constant__ scale_and_store_many<T> store, part_sums<T> parts) {
+                             int row_bytes, const __grid_constant__ scale_and_store_many<T> store, part_sums<T> parts,
+                             const __grid_constant__ product_ahead ahead) {
   constexpr int count = lane_sums<T>::count, groups = 32 / Across;
   constexpr int flight = piece_stream::flight, batch = piece_stream::batch;
   __shared__ stream_entries<T> of_group[piece_stream::threads / Across];
   __shared__ int4 kept[2][piece_stream::threads];  // sums of a lane's first row, where it is open, and of its last
   stream_entries<T>& mine = of_group[threadIdx.x / Across];
   start_dependents();
+  ahead.ask();
   const std::int64_t w = pieces.taken_by(grid_thread() / 32);
   const int group = lane_id() / Across, lane = lane_id() % Across;
   const index_t column0 = (static_cast<index_t>(blockIdx.y) * Across + lane) * count;
   const bool live = column0 < rows_of_x.columns;
 
-  if (w >= pieces.count) return store_empty_rows(ends, w - pieces.count, group, groups, live, column0, store);
+  if (w >= pieces.count) {
+    await_previous_grid();
+    return store_empty_rows(ends, w - pieces.count, group, groups, live, column0, store);
+  }
 
   const piece_begin<O> first = pieces.begin[w];
   const O end = pieces.begin[w + 1].entry;
@@ -169,6 +175,7 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
     if (!is_tail) ++row;
     sum = {};
   };
+  await_previous_grid();
   const char* const x = reinterpret_cast<const char*>(rows_of_x.x + (live ? column0 : 0));
   for (int from = 0; from < share; from += batch) {
     const int here = min(batch, length - from);

@@ -14,6 +14,7 @@
 #include "cuda/spmv/packed_kernel.cuh"
 #include "cuda/spmv/packed_many.hpp"
 #include "cuda/spmv/packed_matrix.hpp"
+#include "cuda/spmv/product_ahead.cuh"
 #include "cuda/spmv/supports.hpp"
 #include "cuda/spmv/turn_vectors.cuh"
 #include "kernels/formats.hpp"
@@ -142,7 +143,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
     }
     if (options.columns == 0 && options.effort != spmv_effort::none) {
       const index_t most = turned_untold(s, sizeof(V), turning_, few_columns);  // slices are not made for more
-      turned_ = turned_vectors<V>::of_x_if_there_is_memory(ctx, cols_, most);
+      turned_ = turned_vectors<V>::if_there_is_memory(ctx, 0, cols_, most);
     }
   }
   void update_values(const matrix_ref& a) override {
@@ -159,12 +160,13 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
     const device_guard guard(this->device_);
     const many_epilogue<V> then(finish);
     const auto multiply = [&](double by, const strided_vectors& from, double old, const strided_vectors& to,
-                              const many_epilogue<V>& after) {
+                              const many_epilogue<V>& after, bool behind) {
       matrix_.with_values([&](const auto& values) {
-        packed_many(pattern().view(), pattern().height(), values, room(), by, from, old, to, after, native(stream));
+        packed_many(pattern().view(), pattern().height(), values, room(), x_ahead<V>(from, cols_, nnz_), by, from, old,
+                    to, after, behind, native(stream));
       });
     };
-    if (!turning_.pays(turned_.at_once(x.count))) return multiply(alpha, x, beta, y, then);
+    if (!turning_.pays(turned_.at_once(x.count))) return multiply(alpha, x, beta, y, then, false);
     turned_.multiply(alpha, x, beta, y, rows_, cols_, then, native(stream), multiply);
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {

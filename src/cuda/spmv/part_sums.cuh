@@ -41,6 +41,7 @@ __global__ void __launch_bounds__(32 * cut_sum::warps)
     cut_rows_kernel(const cut_row* cuts, int rows, int of_block, part_sums<T> parts, int width,
                     scale_and_store_many<T> store) {
   __shared__ T of_warp[cut_sum::warps][32];
+  start_dependents();
   await_previous_grid();
   const int warp = static_cast<int>(threadIdx.x) / 32, along = 32 / width, part = lane_id() / width;
   const index_t column = static_cast<index_t>(blockIdx.y) * width + lane_id() % width;

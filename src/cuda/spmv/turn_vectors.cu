@@ -28,6 +28,7 @@ __global__ void __launch_bounds__(threads)
     rows_of_vectors_kernel(typed_vectors<const T> from, index_t rows, index_t columns, tile_shape shape, T* to,
                            std::int64_t row_stride) {
   __shared__ T shared[tile + most_columns];
+  start_dependents();
   const std::int64_t row0 = std::int64_t{blockIdx.x} * shape.height();
   const index_t column0 = static_cast<index_t>(blockIdx.y) * shape.width();
 #pragma unroll
@@ -51,6 +52,7 @@ __global__ void __launch_bounds__(threads)
     vectors_of_rows_kernel(const T* __restrict__ from, std::int64_t row_stride, index_t rows, index_t columns,
                            tile_shape shape, scale_and_store_many<T> store) {
   __shared__ T shared[tile + most_columns];
+  await_previous_grid();
   const std::int64_t row0 = std::int64_t{blockIdx.x} * shape.height();
   const index_t column0 = static_cast<index_t>(blockIdx.y) * shape.width();
 #pragma unroll
@@ -75,15 +77,8 @@ tile_shape shape_for(index_t columns) {
   return shape;
 }
 
-/// `launch` for a grid of two dimensions.
-template <class... Parameters, class... Args>
-void launch_tiles(const char* name, void (*kernel)(Parameters...), index_t rows, index_t columns, tile_shape shape,
-                  cudaStream_t stream, const Args&... args) {
-  if (rows == 0 || columns == 0) return;
-  const dim3 grid(static_cast<unsigned>(ceil_div(rows, shape.height())),
-                  static_cast<unsigned>(ceil_div(columns, shape.width())));
-  kernel<<<grid, threads, 0, stream>>>(args...);
-  check_launch(name);
+launch_shape tiles(index_t rows, index_t columns, tile_shape shape) {
+  return {ceil_div(rows, shape.height()), threads, 0, ceil_div(columns, shape.width())};
 }
 
 }  // namespace
@@ -93,21 +88,22 @@ void rows_of_vectors(const typed_vectors<const T>& from, index_t rows, index_t c
                      cudaStream_t stream) {
   const auto width = static_cast<index_t>(row_stride);
   const tile_shape shape = shape_for(width);
-  launch_tiles("rows_of_vectors", rows_of_vectors_kernel<T>, rows, width, shape, stream, from, rows, columns, shape, to,
-               row_stride);
+  launch("rows_of_vectors", rows_of_vectors_kernel<T>, tiles(rows, width, shape), stream, from, rows, columns, shape,
+         to, row_stride);
 }
 
 template <class T>
 void vectors_of_rows(const T* from, std::int64_t row_stride, index_t rows, index_t columns,
-                     const scale_and_store_many<T>& store, cudaStream_t stream) {
+                     const scale_and_store_many<T>& store, bool behind, cudaStream_t stream) {
   const tile_shape shape = shape_for(columns);
-  launch_tiles("vectors_of_rows", vectors_of_rows_kernel<T>, rows, columns, shape, stream, from, row_stride, rows,
-               columns, shape, store);
+  launch("vectors_of_rows", vectors_of_rows_kernel<T>, tiles(rows, columns, shape), behind, stream, from, row_stride,
+         rows, columns, shape, store);
 }
 
 #define TULLE_INSTANTIATE(T)                                                                                      \
   template void rows_of_vectors(const typed_vectors<const T>&, index_t, index_t, T*, std::int64_t, cudaStream_t); \
-  template void vectors_of_rows(const T*, std::int64_t, index_t, index_t, const scale_and_store_many<T>&, cudaStream_t);
+  template void vectors_of_rows(const T*, std::int64_t, index_t, index_t, const scale_and_store_many<T>&, bool,   \
+                                cudaStream_t);
 TULLE_FOR_EACH_VALUE(TULLE_INSTANTIATE)
 #undef TULLE_INSTANTIATE
 
