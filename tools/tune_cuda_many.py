@@ -23,7 +23,7 @@ TASKS = ["8r", "32r", "128r", "8c", "32c"]
 LEAST_SAMPLES = 20
 MOST_LINES = 16  # of short rows that csr.warp is fitted to with many columns, over those that stay whole
 LEAST_GAIN = 1.001  # of a kernel that is ever chosen: what the others would take in the mean, were it not there
-NOT_JUDGED = {"default"}
+NOT_JUDGED = {"default", "measured"}
 
 
 def read(record, program):

@@ -16,8 +16,9 @@
 namespace tulle {
 namespace {
 
-/// Applications of the fastest kernel that effort max may spend on measuring.
+/// Applications of the fastest kernel that effort max may spend on measuring, of several right-hand sides as many again.
 constexpr double max_effort_applications = 500;
+constexpr double measures_nothing = 0;
 
 [[noreturn]] void refuse(std::string_view what, int value, std::string_view right) {
   throw error(status::invalid_argument, fmt::format("{} = {}: must be {}", what, value, right));
@@ -83,11 +84,15 @@ const spmv_options& checked_options(const spmv_options& o) {
   return o;
 }
 
+constexpr const char* measured_before =
+    "the fastest when a matrix with these statistics was measured on this device before";
+
 /// What a plan that was told of several right-hand sides does with them.
-std::string of_many(const any_spmv_plan& plan, index_t columns, std::string_view kernel) {
+std::string of_many(const any_spmv_plan& plan, index_t columns, std::string_view kernel, std::string_view reason) {
   if (columns == 0 || !plan.can(operation::apply_many)) return {};
   const char* const epilogue = plan.can(operation::many_epilogue) ? "the same pass" : "a pass of their own";
-  return fmt::format("; {} right-hand sides by {}, bias and activation in {}", columns, kernel, epilogue);
+  return fmt::format("; {} right-hand sides by {}{}{}, bias and activation in {}", columns, kernel,
+                     reason.empty() ? "" : ", ", reason, epilogue);
 }
 
 }  // namespace
@@ -131,11 +136,17 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
     }
     by_high_words = make_part_operator(true, false);
   }
-  prepare_many();
+  prepare_many(options.effort == spmv_effort::max ? max_effort_applications : measures_nothing);
   const memory_space space = ctx.space();
   facts = {space, space == memory_space::device ? ctx.device() : -1, ctx.stream(), dimensions, *options.vector_type};
   plan_microseconds = microseconds_since(began);
 }
+
+/// Of several right-hand sides; its operator where that was made.
+struct any_spmv_plan::impl::many_choice {
+  const spmv_kernel* kernel = nullptr;
+  std::unique_ptr<spmv_operator> op = {};
+};
 
 /// Makes a CSR of the transpose, or takes the kernel that needs none and returns false.
 bool any_spmv_plan::impl::transpose(const std::string& wanted) {
@@ -213,14 +224,34 @@ void any_spmv_plan::impl::build_without_set_up(const std::string& why) {
                                                name(ctx.backend()), describe(types())));
 }
 
+namespace {
+constexpr index_t any_number = 512;  // of right-hand sides
+}  // namespace
+
+spmv_options any_spmv_plan::impl::options_for_many() const {
+  spmv_options of_many;
+  of_many.vector_type = options.vector_type;
+  of_many.columns = options.columns;
+  of_many.columns_order = options.columns_order;
+  // Room for turning column-major vectors is the operator's that takes them.
+  const bool takes_columns = options.columns == 0 && kernel->has.many &&
+                             suits_many(ctx.backend(), kernel->name, source.ref().types, any_number, /*by_row=*/false);
+  of_many.effort = takes_columns ? spmv_effort::none : options.effort;
+  return of_many;
+}
+
 /// What takes several right-hand sides, made while the plan is: it has set-up, and applications do not allocate.
-void any_spmv_plan::impl::prepare_many() {
-  constexpr index_t any_number = 512;
+/// Where the plan was told how many, the kernels that may be the fastest are measured if that is within the budget.
+void any_spmv_plan::impl::prepare_many(double budget) {
   if (many != nullptr || !takes_many_by_another()) return;
   const index_t columns = options.columns;
   const bool told = columns > 1 && options.effort != spmv_effort::none;
   const spmv_kernel* wanted = told ? for_columns(columns) : for_many;
   if (wanted == nullptr || !wanted->supports(stats, source.ref().types, ctx.info()).ok) wanted = for_many;
+  const spmv_options of_many = options_for_many();
+  many_choice measured;
+  if (told && budget > measures_nothing) measured = measure_many(*wanted, of_many, budget);
+  if (measured.kernel != nullptr) wanted = measured.kernel;
   if (kernel->has.many) {
     if (options.effort == spmv_effort::none && columns == 0) return;
     if (told ? is_as_wanted(ctx.info(), stats, source.ref().types, columns, kernel->name, wanted->name)
@@ -229,20 +260,42 @@ void any_spmv_plan::impl::prepare_many() {
       return;
     }
   }
-  spmv_options of_many;
-  of_many.vector_type = options.vector_type;
-  of_many.columns = columns;
-  of_many.columns_order = options.columns_order;
-  // Room for turning column-major vectors is the operator's that takes them.
-  const bool takes_columns = columns == 0 && kernel->has.many &&
-                             suits_many(ctx.backend(), kernel->name, source.ref().types, any_number, /*by_row=*/false);
-  of_many.effort = takes_columns ? spmv_effort::none : options.effort;
   try {
-    many = wanted->make(ctx, source.ref(), stats, of_many);
+    many = measured.op != nullptr ? std::move(measured.op) : wanted->make(ctx, source.ref(), stats, of_many);
     many_kernel = wanted;
     ctx.synchronize();  // apply_many may come on another stream
   } catch (const error& e) {
     if (!is_out_of_memory(e) || !kernel->has.many) throw;  // else the kernel chosen does it
+  }
+}
+
+/// By measurement, or by an earlier one of matrices with the same statistics. No kernel where there is nothing to
+/// measure, or no memory for it.
+any_spmv_plan::impl::many_choice any_spmv_plan::impl::measure_many(const spmv_kernel& first, const spmv_options& of_many,
+                                                                   double budget) {
+  std::vector<const spmv_kernel*> candidates;
+  for (const std::string_view name :
+       worth_measuring_many(ctx.backend(), stats, source.ref().types, of_many.columns, told_by_row())) {
+    if (const spmv_kernel* k = spmv_kernel_for(ctx.backend(), name, types())) candidates.push_back(k);
+  }
+  if (candidates.empty()) return {};
+  const std::string key = fmt::format("{}/{} {}", tuning_key(), of_many.columns, name(of_many.columns_order));
+  if (const spmv_kernel* known = remembered(key)) {
+    many_reason = measured_before;
+    return {known, nullptr};
+  }
+  try {
+    many_choice out{&first, first.make(ctx, source.ref(), stats, of_many)};
+    ctx.synchronize();
+    tuning result = fastest_kernel(ctx, {source.ref(), stats, of_many, /*many=*/true}, candidates,
+                                   {out.kernel, out.op.get()}, budget);
+    if (result.faster != nullptr) out = {result.kernel, std::move(result.faster)};
+    many_reason = fmt::format("the fastest of {} measured: {:.1f} us", result.measured, result.microseconds);
+    if (!result.lacked_memory && result.skipped == 0) remember_winner(key, out.kernel->name);
+    return out;
+  } catch (const error& e) {
+    if (!is_out_of_memory(e)) throw;
+    return {};
   }
 }
 
@@ -264,22 +317,27 @@ const spmv_kernel* any_spmv_plan::impl::remembered(const std::string& key) const
   return fits ? k : nullptr;
 }
 
+/// What was measured of the plan's matrix, with its options and on this device, is remembered under.
+std::string any_spmv_plan::impl::tuning_key() const {
+  return fmt::format("{}/{}/{}/{}{}", statistics_hash(stats), types_label(types()), ctx.info().name,
+                     ctx.info().multiprocessors, may_lose_bits(options) ? "/lossy" : "");
+}
+
 void any_spmv_plan::impl::tune(double budget) {
   if (options.high_words) return;  // one kernel has them
   const matrix_ref& a = source.ref();
-  const std::string key = fmt::format("{}/{}/{}/{}{}", statistics_hash(stats), types_label(types()), ctx.info().name,
-                                      ctx.info().multiprocessors, may_lose_bits(options) ? "/lossy" : "");
+  const std::string key = tuning_key();
   // Of a search that left kernels out: for plans that may spend as much, which would find one as fast.
   const std::string within_budget = std::isfinite(budget) ? fmt::format("{}/{:.0f}", key, budget) : key;
   for (const std::string& k : {key, within_budget}) {
     if (const spmv_kernel* known = remembered(k)) {
-      const char* const why = "the fastest when a matrix with these statistics was measured on this device before";
-      if (known != kernel) return build(*known, why);
-      reason = why;
+      if (known != kernel) return build(*known, measured_before);
+      reason = measured_before;
       return;
     }
   }
-  tuning result = fastest_kernel(ctx, {a, stats, options}, {kernel, op.get()}, budget);
+  tuning result =
+      fastest_kernel(ctx, {a, stats, options}, production_kernels(ctx.backend()), {kernel, op.get()}, budget);
   kernel = result.kernel;
   if (result.faster != nullptr) {
     op = std::move(result.faster);
@@ -403,8 +461,10 @@ void any_spmv_plan::autotune() {
     p.build(*p.kernel, p.why());
   }
   p.named = false;
-  p.tune(std::numeric_limits<double>::infinity());
-  p.prepare_many();
+  constexpr double whatever = std::numeric_limits<double>::infinity();
+  p.tune(whatever);
+  p.many.reset();
+  p.prepare_many(whatever);
   p.plan_microseconds += microseconds_since(begin);
 }
 
@@ -432,7 +492,8 @@ std::string any_spmv_plan::explain() const {
   return fmt::format("{}: {}{}{}{}{} [{}{}effort {}, planned in {}]", kernel(), impl_->why(),
                      bound_of(impl_->options, stored().lost), impl_->order_reason.empty() ? "" : "; ",
                      impl_->order_reason,
-                     of_many(*this, impl_->options.columns, impl_->many ? impl_->many_kernel->name : kernel()),
+                     of_many(*this, impl_->options.columns, impl_->many ? impl_->many_kernel->name : kernel(),
+                             impl_->many_reason),
                      in_force, in_force.empty() ? "" : ", ", name(effort()), detail::as_time{plan_microseconds()});
 }
 

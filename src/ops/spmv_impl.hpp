@@ -36,7 +36,11 @@ struct any_spmv_plan::impl {
   void build(const spmv_kernel& k, const std::string& why);
   void build_without_set_up(const std::string& why);
   void read_csr_instead();
-  void prepare_many();
+  void prepare_many(double budget);
+  [[nodiscard]] spmv_options options_for_many() const;
+  struct many_choice;
+  [[nodiscard]] many_choice measure_many(const spmv_kernel& first, const spmv_options& of_many, double budget);
+  [[nodiscard]] std::string tuning_key() const;
   /// What takes several right-hand sides, told how many or 0; null where it has no such types.
   [[nodiscard]] const spmv_kernel* for_columns(index_t columns) const {
     const std::string_view wanted = kernel_for_many(ctx.info(), stats, source.ref().types, columns, told_by_row());
@@ -99,6 +103,7 @@ struct any_spmv_plan::impl {
   std::string reason;  // empty: the rules'
   std::unique_ptr<spmv_operator> op;
   const spmv_kernel* many_kernel = nullptr;  // of `many`
+  std::string many_reason;                   // why, where it was measured
   std::unique_ptr<spmv_operator> many;  // for several right-hand sides where the kernel chosen does not suit them
   double plan_microseconds = 0;
   std::optional<detail::reordering> order;    // none: rows and columns are where they are in A

@@ -43,20 +43,27 @@ struct timing {
   double in_a_row = 0;
 };
 
-/// x = 0 and a scratch y, and what times an application.
+/// x = 0 and a scratch y, and what times an application to them. `columns`: of X and Y; 0: they are vectors.
 class bench_stand {
  public:
-  bench_stand(const context& ctx, shape a, scalar_type vectors)
+  bench_stand(const context& ctx, shape a, scalar_type vectors, index_t columns = 0,
+              vector_order order = vector_order::row_major)
       : ctx_(ctx),
-        x_(ctx, static_cast<std::size_t>(a.cols) * size_of(vectors)),
-        y_(ctx, static_cast<std::size_t>(a.rows) * size_of(vectors)),
+        dimensions_(a),
+        columns_(columns),
+        order_(order),
+        x_(ctx, bytes_for(a.cols, vectors)),
+        y_(ctx, bytes_for(a.rows, vectors)),
         begin_(ctx),
         end_(ctx) {
     fill_bytes(ctx, x_.data(), x_.space(), 0, x_.bytes());
   }
 
   auto applying(spmv_operator& op) {
-    return [this, &op](const void* x, void* y) { op.apply(1, x, 0, y, ctx_.stream()); };
+    return [this, &op](const void* x, void* y) {
+      if (columns_ == 0) return op.apply(1, x, 0, y, ctx_.stream());
+      op.apply_many(1, vectors(const_cast<void*>(x), dimensions_.cols), 0, vectors(y, dimensions_.rows), ctx_.stream());
+    };
   }
   /// Medians; only the last warm-up run where that is beyond hope of passing `fastest`.
   timing measure(spmv_operator& op, double fastest = std::numeric_limits<double>::infinity()) {
@@ -89,6 +96,13 @@ class bench_stand {
   }
 
  private:
+  [[nodiscard]] std::size_t bytes_for(index_t elements, scalar_type of) const {
+    return static_cast<std::size_t>(elements) * static_cast<std::size_t>(std::max<index_t>(columns_, 1)) * size_of(of);
+  }
+  [[nodiscard]] strided_vectors vectors(void* data, index_t elements) const {
+    if (order_ == vector_order::row_major) return {data, columns_, columns_, 1};
+    return {data, columns_, 1, elements};
+  }
   static int in_a_row(double alone) {
     return static_cast<int>(std::clamp(std::ceil(sample_microseconds / alone), 1.0, double{most_in_a_row}));
   }
@@ -109,6 +123,9 @@ class bench_stand {
   }
 
   context ctx_;
+  shape dimensions_;
+  index_t columns_;
+  vector_order order_;
   buffer<std::byte> x_;
   buffer<std::byte> y_;
   event begin_;
@@ -136,20 +153,30 @@ comparison compare(const linear_operator& a, const linear_operator& b) {
   return {first, second, second < clearly * first};
 }
 
+std::vector<const spmv_kernel*> production_kernels(backend_kind backend) {
+  std::vector<const spmv_kernel*> out;
+  for (const spmv_kernel& k : spmv_kernels(backend)) {
+    if (k.role == kernel_role::production) out.push_back(&k);
+  }
+  return out;
+}
+
 tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
+                      const std::vector<const spmv_kernel*>& candidates,
                       std::pair<const spmv_kernel*, spmv_operator*> first, double budget) {
   const auto begin = clock::now();
   const operation_types types = types_of(subject.a, subject.options);
-  bench_stand stand(ctx, subject.a.dimensions(), types.vector);
+  bench_stand stand(ctx, subject.a.dimensions(), types.vector, subject.many ? subject.options.columns : 0,
+                    subject.options.columns_order);
   const timing of_first = stand.measure(*first.second);
   timing best = of_first;
   tuning result;
   result.kernel = first.first;
   double longest_conversion = conversion_guess * best.alone;
-  for (const spmv_kernel& k : spmv_kernels(ctx.backend())) {
-    if (k.role != kernel_role::production || &k == first.first || !contains(k.types, types)) continue;
-    if (!k.supports(subject.stats, types.matrix(), ctx.info()).ok) continue;
-    const bool converts = k.needs_set_up;
+  for (const spmv_kernel* k : candidates) {
+    if (k == first.first || !contains(k->types, types)) continue;
+    if (!k->supports(subject.stats, types.matrix(), ctx.info()).ok) continue;
+    const bool converts = k->needs_set_up;
     const double planning = converts ? longest_conversion : in_place_guess * best.alone;
     const double measuring = (warm_up_runs + 2 * samples) * best.alone;
     if (microseconds_since(begin) + planning + measuring > budget * best.alone) {
@@ -158,14 +185,14 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
     }
     try {
       const auto planning_began = clock::now();
-      auto candidate = k.make(ctx, subject.a, subject.stats, subject.options);
+      auto candidate = k->make(ctx, subject.a, subject.stats, subject.options);
       ctx.synchronize();
       if (converts) longest_conversion = std::max(longest_conversion, microseconds_since(planning_began));
       const timing time = stand.measure(*candidate, best.alone);
       ++result.measured;
       spmv_operator& so_far = result.faster != nullptr ? *result.faster : *first.second;
       if (time.in_a_row < clearly * best.in_a_row && stand.is_faster(*candidate, so_far)) {
-        result.kernel = &k;
+        result.kernel = k;
         result.faster = std::move(candidate);
         best = time;
       }

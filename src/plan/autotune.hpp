@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/spmv.hpp"
 
@@ -21,11 +22,12 @@ struct comparison {
 };
 comparison compare(const linear_operator& a, const linear_operator& b);
 
-/// What every candidate is planned with.
+/// What every candidate is planned with, and for what.
 struct tuning_subject {
   const matrix_ref& a;
   const csr_stats& stats;
   const spmv_options& options;
+  bool many = false;  // right-hand sides, as many as the options tell and as they lie; else one vector
 };
 
 struct tuning {
@@ -37,12 +39,16 @@ struct tuning {
   bool lacked_memory = false;  // for kernels that suit the matrix
 };
 
-/// The fastest of `first` and all kernels that take the matrix, planned and measured one after the other. A candidate
-/// is not begun when what was spent and what its planning may take (estimated) would pass `budget` applications of the
-/// fastest one so far, each by itself. Kernels for which there is no memory are left out. Where two are as fast as one
-/// another the first stays.
+/// The fastest of `first` and those of the candidates that take the matrix, planned and measured one after the other.
+/// One is not begun when what was spent and what its planning may take (estimated) would pass `budget` applications of
+/// the fastest one so far, each by itself. Kernels for which there is no memory are left out. Where two are as fast as
+/// one another the first stays.
 tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
+                      const std::vector<const spmv_kernel*>& candidates,
                       std::pair<const spmv_kernel*, spmv_operator*> first, double budget);
+
+/// All that may be chosen.
+std::vector<const spmv_kernel*> production_kernels(backend_kind backend);
 
 /// A hash of the statistics, as 16 hex digits: matrices of the same hash are taken for alike.
 std::string statistics_hash(const csr_stats& s);

@@ -249,6 +249,12 @@ std::string_view kernel_for_many(const device_info& device, const csr_stats& sta
   return choose_many_cuda(stats.nnz < least_sampled ? stats : with_reads(stats), task, device);
 }
 
+std::vector<std::string_view> worth_measuring_many(backend_kind backend, const csr_stats& stats, type_key types,
+                                                   index_t columns, bool by_row) {
+  if (backend == backend_kind::cpu || !floating(types)) return {};
+  return worth_measuring_many_cuda(stats, {columns, by_row, size_of(types.value)});
+}
+
 bool is_as_wanted(const device_info& device, const csr_stats& stats, type_key types, index_t columns,
                   std::string_view kernel, std::string_view wanted) {
   if (device.backend == backend_kind::cuda) return is_alike_for_many(kernel, wanted);

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 #include <tulle/ops/spmv.hpp>
+#include <vector>
 
 #include "kernels/processor.hpp"
 
@@ -15,6 +16,9 @@ std::string_view kernel_without_set_up(backend_kind backend);
 /// plan was told how many will come (else 0) it may store the matrix once more for them.
 std::string_view kernel_for_many(const device_info& device, const csr_stats& stats, type_key types, index_t columns,
                                  bool by_row);
+/// Those that effort max measures for so many; none where there is no choice.
+std::vector<std::string_view> worth_measuring_many(backend_kind backend, const csr_stats& stats, type_key types,
+                                                   index_t columns, bool by_row);
 /// Whether `kernel` takes `columns` right-hand sides as `wanted`, which that named, does.
 bool is_as_wanted(const device_info& device, const csr_stats& stats, type_key types, index_t columns,
                   std::string_view kernel, std::string_view wanted);

@@ -36,9 +36,9 @@ double predicted(const spmm_terms_cuda& terms, const std::array<double, spmm_ter
 
 constexpr double most_skew = 16;  // the longest row over the mean
 
-/// As the fit considers it (tools/tune_cuda_many.py).
-bool is_considered(std::string_view kernel, const csr_stats& s, const many_task& task) {
-  const bool few = !task.by_row || task.columns <= few_columns, whole = pieces_stay_whole(s, task);
+/// As the fit considers it (tools/tune_cuda_many.py); with `few`, as with 8 columns.
+bool is_considered(std::string_view kernel, const csr_stats& s, const many_task& task, bool few) {
+  const bool whole = pieces_stay_whole(s, task);
   if (kernel == "csr.warp") {
     constexpr index_t longest_walked = 1000;  // by one block
     return whole || (few && s.max <= longest_walked && s.skew < most_skew);
@@ -56,15 +56,24 @@ bool is_considered(std::string_view kernel, const csr_stats& s, const many_task&
 
 std::string_view choose_many_cuda(const csr_stats& s, const many_task& task, const device_info& device) {
   const spmm_task_costs& costs = costs_for(task);
+  const bool few = !task.by_row || task.columns <= few_columns;
   const spmm_terms_of terms(s, task, device);
   std::string_view best = many_candidates.front();
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < many_candidates.size(); ++k) {
-    if (!is_considered(many_candidates[k], s, task)) continue;
+    if (!is_considered(many_candidates[k], s, task, few)) continue;
     const double us = predicted(terms.of(many_candidates[k]), (task.value == 8 ? costs.f64 : costs.f32)[k], device);
     if (us < least) best = many_candidates[k], least = us;
   }
   return best;
+}
+
+std::vector<std::string_view> worth_measuring_many_cuda(const csr_stats& s, const many_task& task) {
+  std::vector<std::string_view> out;
+  for (const std::string_view kernel : many_candidates) {
+    if (is_considered(kernel, s, task, /*few=*/true)) out.push_back(kernel);
+  }
+  return out;
 }
 
 }  // namespace tulle

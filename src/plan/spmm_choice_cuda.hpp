@@ -6,6 +6,7 @@
 
 #include <array>
 #include <string_view>
+#include <vector>
 
 #include "plan/spmm_costs_cuda.hpp"
 #include "plan/spmm_terms_cuda.hpp"
@@ -29,6 +30,9 @@ struct spmm_device_class {
 
 /// `s` with reads of X, as a device samples them. `task.value`: bytes of a value.
 std::string_view choose_many_cuda(const csr_stats& s, const many_task& task, const device_info& device);
+
+/// The kernels that may be the fastest by measurement, whatever they are predicted to take.
+std::vector<std::string_view> worth_measuring_many_cuda(const csr_stats& s, const many_task& task);
 
 /// Whether a kernel has the same pass for several right-hand sides as the one wanted.
 inline bool is_alike_for_many(std::string_view kernel, std::string_view wanted) {

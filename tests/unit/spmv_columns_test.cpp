@@ -5,6 +5,7 @@
 #include <tulle/tulle.hpp>
 
 #include "support/backends.hpp"
+#include "support/files.hpp"
 #include "support/many_vectors.hpp"
 
 namespace tulle::test {
@@ -273,6 +274,31 @@ TEST_P(spmv_columns, are_turned_where_rows_are_short_and_some_long) {
     EXPECT_GE(plan.workspace_bytes(), std::size_t{told == 0 ? 64U : 128U} * static_cast<std::size_t>(m.rows));
     for (const auto y : {column_major, row_major}) {
       check<double>(ctx(), plan, m, {m.cols, 8, column_major, 0}, {m.rows, 8, y, 0});
+    }
+  }
+}
+/// By the same kernel when a plan comes again, or is asked to measure.
+TEST_P(spmv_columns, are_measured_at_effort_max) {
+  const temporary_directory directory;
+  const environment_variable cache("TULLE_CACHE_DIR", directory.path());
+  const plain_csr<> m = scattered(3000, [](index_t r) { return r % 3 == 0 ? 40 : 5; });
+  const csr<float> a = of_type<float>(m, ctx());
+  spmv_options options;
+  options.effort = spmv_effort::max;
+  for (const auto order : {row_major, column_major}) {
+    for (const index_t count : {8, 32}) {
+      options.columns = count;
+      options.columns_order = order;
+      for (const std::string_view how :
+           {"measured: ", "measured on this device before", "measured on this device before"}) {
+        any_spmv_plan plan(ctx(), a, options);
+        if (how.ends_with("before")) plan.autotune();
+        check<float>(ctx(), plan, m, {m.cols, count, order, 0}, {m.rows, count, order, 0});
+        if (HasFatalFailure()) return;
+        if (ctx().backend() == backend_kind::cpu) continue;  // has one kernel for several
+        const std::string said = plan.explain(), of_many = said.substr(said.find(" right-hand sides by "));
+        EXPECT_NE(of_many.find(how), std::string::npos) << said;
+      }
     }
   }
 }

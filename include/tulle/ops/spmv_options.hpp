@@ -30,7 +30,7 @@ constexpr std::string_view name(spmv_policy p) { return p == spmv_policy::standa
 ///             statistics (and the narrow offsets) that it needs, if any;
 ///   standard  about 20: validation, statistics, a converted copy where that pays;
 ///   max       up to 500 more: kernels that suit the matrix are planned and timed on it and the fastest is kept, unless
-///             one was named. What a kernel's planning may take is estimated first: none is begun that would pass 500.
+///             one was named; where `columns` are told, on CUDA as many again for those. What a kernel's planning may take is estimated first: none is begun that would pass 500.
 ///             The winner is remembered, as by autotune; where kernels were left out, for plans of this effort alone.
 enum class spmv_effort : std::uint8_t {
   none,      ///< about 0 applications
@@ -123,10 +123,11 @@ struct spmv_options {
   /// and at effort none.
   bool high_words = false;
   /// Right-hand sides that apply_many will be given at once, and how they lie; any other number and order works too. 0: not
-  /// known. CUDA: what takes them is chosen for so many, and may store the matrix once more for them; not at effort none.
-  /// Column-major ones cost memory for as many vectors, at most 512 bytes a row and a column, in which X and often Y are
-  /// turned into row-major order. Where nothing is told, X alone has such room, if turning pays: for 8 vectors at most as
-  /// much as the matrix, for more at most half as much or 8 MB; none at effort none, nor with 1.
+  /// known. CUDA: what takes them is chosen for so many, at effort max by measuring, and may store the matrix once more for
+  /// them; not at effort none. Column-major ones cost memory for as many vectors, at most 512 bytes a row and a column, in
+  /// which X and often Y are turned into row-major order. Where nothing is told, X has such room, if turning pays: for 8
+  /// vectors at most as much as the matrix, for more at most half as much or 8 MB, and Y as much again where it pays;
+  /// none at effort none, nor with 1.
   index_t columns = 0;
   vector_order columns_order = vector_order::row_major;  ///< how the `columns` lie
   int block_size = 0;                                    ///< CUDA: threads per block, a multiple of 32 up to 1024
