@@ -34,15 +34,13 @@ double predicted(const spmm_terms_cuda& terms, const std::array<double, spmm_ter
   return sum;
 }
 
-constexpr double most_skew = 16;  // the longest row over the mean
+constexpr double most_skew = 16;          // the longest row over the mean
+constexpr index_t longest_walked = 1000;  // row, by one block
 
 /// As the fit considers it (tools/tune_cuda_many.py); with `few`, as with 8 columns.
 bool is_considered(std::string_view kernel, const csr_stats& s, const many_task& task, bool few) {
   const bool whole = pieces_stay_whole(s, task);
-  if (kernel == "csr.warp") {
-    constexpr index_t longest_walked = 1000;  // by one block
-    return whole || (few && s.max <= longest_walked && s.skew < most_skew);
-  }
+  if (kernel == "csr.warp") return whole || (few && s.max <= longest_walked && s.skew < most_skew);
   if (kernel == "csr.pieces") return !whole;
   if (kernel != "bin_bsr.compact") return true;
   const index_t b = best_bsr_block(s, task.value);
@@ -71,7 +69,8 @@ std::string_view choose_many_cuda(const csr_stats& s, const many_task& task, con
 std::vector<std::string_view> worth_measuring_many_cuda(const csr_stats& s, const many_task& task) {
   std::vector<std::string_view> out;
   for (const std::string_view kernel : many_candidates) {
-    if (is_considered(kernel, s, task, /*few=*/true)) out.push_back(kernel);
+    const bool walks = kernel == "csr.warp" && s.max <= longest_walked;
+    if (walks || is_considered(kernel, s, task, /*few=*/true)) out.push_back(kernel);
   }
   return out;
 }

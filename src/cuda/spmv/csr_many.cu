@@ -74,7 +74,6 @@ __global__ void __launch_bounds__(threads<Rows>, resident<Rows, T>)
     store_columns<Rows>(store, r, column0, rows_of_x.columns, lane, across, sum);
   };
   T sum[count] = {};
-  await_previous_grid();
   add_entries<flight<Rows, T>, Rows>(entries(a, begin, is_long ? begin : end, first), by.along, read, sum);
   __syncwarp();
   add_lanes(sum, across, of_row);
@@ -101,11 +100,11 @@ __global__ void __launch_bounds__(threads<Rows>, resident<Rows, T>)
 
 template <class Rows, class T, class O>
 void start(const csr_view<T, O>& a, const Rows& x, const row_panels& panels, const scale_and_store_many<T>& store,
-           const product_ahead& ahead, int multiprocessors, bool behind, cudaStream_t stream) {
+           const product_ahead& ahead, int multiprocessors, cudaStream_t stream) {
   const row_lanes by = lanes_for(a.rows, a.nnz, panels.across, panels.panels, multiprocessors);
   launch("csr_many", csr_many_kernel<Rows, T, O>,
-         {ceil_div(std::int64_t{a.rows} * by.of_row(), threads<Rows>), threads<Rows>, 0, panels.panels}, behind, stream,
-         a, x, by, store, ahead);
+         {ceil_div(std::int64_t{a.rows} * by.of_row(), threads<Rows>), threads<Rows>, 0, panels.panels}, ahead.behind,
+         stream, a, x, by, store, ahead);
 }
 
 }  // namespace
@@ -119,7 +118,7 @@ void csr_many(const csr_view<T, O>& a, const strided_vectors& x, const scale_and
     const strided_vectors rest = some_of<T>(x, done, left);
     const auto* const from = static_cast<const T*>(rest.data);
     const auto go = [&](const auto& rows, const row_panels& panels) {
-      start(a, rows, panels, store.from(done), ahead_of(a, rest), multiprocessors, behind && done == 0, stream);
+      start(a, rows, panels, store.from(done), ahead_of(a, rest, behind && done == 0), multiprocessors, stream);
     };
     now = left;
     if (is_wide<T>(rest) && left >= each) {

@@ -215,7 +215,7 @@ class csr_pieces final : public csr_operator<T, O> {
   void by_streams(const row_pieces<O>& pieces, bool in_lines, const wide_rows<T>& x,
                   const scale_and_store_many<T>& store, bool behind, cudaStream_t stream) {
     const strided_vectors all{const_cast<T*>(x.x), x.columns, x.row_stride, 1};
-    const product_ahead ahead = ahead_of(this->a_, all, in_lines ? most_ahead_of_lines : most_ahead);
+    const product_ahead ahead = ahead_of(this->a_, all, behind, in_lines ? most_ahead_of_lines : most_ahead);
     const bool plain = store.wide && store.beta == T{0} && store.then.bias == nullptr && !store.then.relu;
     const auto start_with = [&]<int Across>() {
       const auto kernel = [&] {
@@ -227,7 +227,7 @@ class csr_pieces final : public csr_operator<T, O> {
       }();
       const row_ends_view ends = ends_->view();
       const std::int64_t warps = pieces.view().count + ceil_div(ends.empties, piece_stream::empties);
-      start("csr.pieces.stream", kernel, warps, ceil_div(x.columns, Across * each), piece_stream::threads, behind,
+      start("csr.pieces.stream", kernel, warps, ceil_div(x.columns, Across * each), piece_stream::threads, ahead.behind,
             stream, this->a_, pieces.view(), ends, x, static_cast<int>(x.row_stride * std::int64_t{sizeof(T)}), store,
             part_sums<T>{parts_.data(), x.columns}, ahead);
     };

@@ -63,10 +63,7 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
   const int group = lane_id() / Across, lane = lane_id() % Across;
   const index_t column0 = (static_cast<index_t>(blockIdx.y) * Across + lane) * lane_sums<T>::count;
   const bool live = column0 < rows_of_x.columns;
-  if (w >= pieces.count) {
-    await_previous_grid();
-    return store_empty_rows(ends, w - pieces.count, group, groups, live, column0, store);
-  }
+  if (w >= pieces.count) return store_empty_rows(ends, w - pieces.count, group, groups, live, column0, store);
 
   const piece_begin<O> first = pieces.begin[w];
   const auto n = static_cast<int>(pieces.begin[w + 1].entry - first.entry);
@@ -101,7 +98,6 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
     sum = {};
   };
   const char* const x = reinterpret_cast<const char*>(rows_of_x.x + (live ? column0 : 0));
-  await_previous_grid();
   __pipeline_wait_prior(0);
   __syncwarp();
 #pragma unroll 1

@@ -125,10 +125,7 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
   const index_t column0 = (static_cast<index_t>(blockIdx.y) * Across + lane) * count;
   const bool live = column0 < rows_of_x.columns;
 
-  if (w >= pieces.count) {
-    await_previous_grid();
-    return store_empty_rows(ends, w - pieces.count, group, groups, live, column0, store);
-  }
+  if (w >= pieces.count) return store_empty_rows(ends, w - pieces.count, group, groups, live, column0, store);
 
   const piece_begin<O> first = pieces.begin[w];
   const O end = pieces.begin[w + 1].entry;
@@ -175,7 +172,6 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
     if (!is_tail) ++row;
     sum = {};
   };
-  await_previous_grid();
   const char* const x = reinterpret_cast<const char*>(rows_of_x.x + (live ? column0 : 0));
   for (int from = 0; from < share; from += batch) {
     const int here = min(batch, length - from);

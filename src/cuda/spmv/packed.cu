@@ -161,9 +161,12 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
     const many_epilogue<V> then(finish);
     const auto multiply = [&](double by, const strided_vectors& from, double old, const strided_vectors& to,
                               const many_epilogue<V>& after, bool behind) {
+      product_ahead ahead;
+      ahead.behind = behind;
+      if (!behind) ahead.x = x_ahead<V>(from, cols_, nnz_);
       matrix_.with_values([&](const auto& values) {
-        packed_many(pattern().view(), pattern().height(), values, room(), x_ahead<V>(from, cols_, nnz_), by, from, old,
-                    to, after, behind, native(stream));
+        packed_many(pattern().view(), pattern().height(), values, room(), ahead, by, from, old, to, after,
+                    native(stream));
       });
     };
     if (!turning_.pays(turned_.at_once(x.count))) return multiply(alpha, x, beta, y, then, false);

@@ -119,11 +119,11 @@ using division_for =
 template <class Division, class Values, class T, class Vectors>
 __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_policy::resident)
     packed_many_kernel(packed_pattern a, Values values, Vectors vectors, packed_many_room<T> room, T alpha, T beta,
-                       const __grid_constant__ read_ahead x_ahead) {
+                       const __grid_constant__ product_ahead ahead) {
   constexpr int lanes = Division::lanes, count = Vectors::count;
   const std::int64_t i = (std::int64_t{blockIdx.x} * packed_many_policy::threads + threadIdx.x) / 32;
   start_dependents();
-  if (threadIdx.x == 0 && blockIdx.y == 0) x_ahead.ask();
+  ahead.ask();
   if (i >= a.slices) return;  // whole warps
   vectors.move_to(blockIdx.y);
   a.long_row = room.long_row + blockIdx.y * room.long_rows;
@@ -132,7 +132,6 @@ __global__ void __launch_bounds__(packed_many_policy::threads, packed_many_polic
   packed_lane lane[lanes];
   lanes_of<Division>(a, s, lane);
   T sum[lanes][count] = {};
-  await_previous_grid();
   with_values_of(s, values, [&](const auto& of_slice) {
     walk_slice<Division>(a, s, lane, of_slice, [&](int h, T value, index_t column) {
       T x[count];
@@ -166,9 +165,8 @@ bool aligned(const void* p, std::int64_t stride_bytes) {
 
 template <class Values, class T>
 void packed_many(const packed_pattern& a, int height, const Values& values, const packed_many_room<T>& room,
-                 const read_ahead& ahead, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
-                 const many_epilogue<T>& then, bool behind, cudaStream_t stream) {
-  bool is_first = true;  // launch
+                 product_ahead ahead, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                 const many_epilogue<T>& then, cudaStream_t stream) {
   const auto start = [&](const auto& vectors, index_t panels) {
     using V = std::decay_t<decltype(vectors)>;
     auto kernel = packed_many_kernel<division_for<32, V>, Values, T, V>;
@@ -176,9 +174,9 @@ void packed_many(const packed_pattern& a, int height, const Values& values, cons
       if (height == 64) kernel = packed_many_kernel<division_for<64, V>, Values, T, V>;
     }
     constexpr int threads = packed_many_policy::threads;
-    launch("packed.many", kernel, {ceil_div(a.slices * 32, threads), threads, 0, panels}, behind && is_first, stream, a,
-           values, vectors, room, static_cast<T>(alpha), static_cast<T>(beta), ahead);
-    is_first = false;
+    launch("packed.many", kernel, {ceil_div(a.slices * 32, threads), threads, 0, panels}, ahead.behind, stream, a, values,
+           vectors, room, static_cast<T>(alpha), static_cast<T>(beta), ahead);
+    ahead = {};
   };
   /// From column `done` on in panels of `columns`, as many as are whole or, in strides, as are left.
   constexpr index_t most_panels = 1024;
@@ -216,8 +214,8 @@ void packed_many(const packed_pattern& a, int height, const Values& values, cons
 
 #define TULLE_INSTANTIATE(VALUES, T)                                                                       \
   template void packed_many(const packed_pattern&, int, const VALUES&, const packed_many_room<T>&,                 \
-                            const read_ahead&, double, const strided_vectors&, double, const strided_vectors&,     \
-                            const many_epilogue<T>&, bool, cudaStream_t);
+                            product_ahead, double, const strided_vectors&, double, const strided_vectors&,     \
+                            const many_epilogue<T>&, cudaStream_t);
 TULLE_INSTANTIATE(stored_values<float>, float)
 TULLE_INSTANTIATE(bf16_values<float>, float)
 TULLE_INSTANTIATE(stored_values<double>, double)

@@ -24,12 +24,11 @@ struct packed_many_room {
   index_t columns;  // at once where there are parts; a multiple of 32
 };
 
-/// `height`: of the slices; `ahead`: X; `behind`: may start before what is in front of it on the stream is done. No
-/// allocation, no synchronisation. Panels of a line, 8 or 4 columns, as many in one launch
-/// as there is room for.
+/// `height`: of the slices; `ahead`: of X. No allocation, no synchronisation. Panels of a line, 8 or 4 columns, as many
+/// in one launch as there is room for.
 template <class Values, class T>
 void packed_many(const packed_pattern& a, int height, const Values& values, const packed_many_room<T>& room,
-                 const read_ahead& ahead, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
-                 const many_epilogue<T>& then, bool behind, cudaStream_t stream);
+                 product_ahead ahead, double alpha, const strided_vectors& x, double beta, const strided_vectors& y,
+                 const many_epilogue<T>& then, cudaStream_t stream);
 
 }  // namespace tulle::cuda

@@ -33,13 +33,18 @@ read_ahead x_ahead(const strided_vectors& x, index_t cols, std::int64_t nnz) {
   return {x.data, static_cast<std::size_t>((lines - 1) * apart + of_line) * sizeof(T)};
 }
 
-/// A and X, where they are at most `most` together.
+/// A and X, where they are at most `most` together; of X nothing where the kernel in front has just written it.
 template <class T, class O>
-product_ahead ahead_of(const csr_view<T, O>& a, const strided_vectors& x, std::int64_t most = most_ahead) {
+product_ahead ahead_of(const csr_view<T, O>& a, const strided_vectors& x, bool behind, std::int64_t most = most_ahead) {
   const auto nnz = static_cast<std::size_t>(a.nnz);
   const std::size_t columns = nnz * sizeof(index_t), values = nnz * sizeof(T);
-  if (nnz == 0 || bytes_of<T>(x, a.cols) + static_cast<std::int64_t>(columns + values) > most) return {};
-  return {x_ahead<T>(x, a.cols, a.nnz), {a.colind, columns}, {a.values, values}};
+  product_ahead all;
+  all.behind = behind;
+  if (nnz == 0 || bytes_of<T>(x, a.cols) + static_cast<std::int64_t>(columns + values) > most) return all;
+  if (!behind) all.x = x_ahead<T>(x, a.cols, a.nnz);
+  all.columns = {a.colind, columns};
+  all.values = {a.values, values};
+  return all;
 }
 
 }  // namespace tulle::cuda
