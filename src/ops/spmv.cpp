@@ -269,6 +269,22 @@ void any_spmv_plan::impl::prepare_many(double budget) {
   }
 }
 
+namespace {
+/// Of a search that left kernels out: for plans that may spend as much, which would find one as fast.
+std::string key_within(const std::string& key, double budget) {
+  return std::isfinite(budget) ? fmt::format("{}/{:.0f}", key, budget) : key;
+}
+void remember(const tuning& result, const std::string& key, double budget) {
+  if (result.lacked_memory) return;
+  remember_winner(result.skipped == 0 ? key : key_within(key, budget), result.kernel->name);
+}
+}  // namespace
+
+const spmv_kernel* any_spmv_plan::impl::remembered_within(const std::string& key, double budget) const {
+  const spmv_kernel* const of_all = remembered(key);
+  return of_all != nullptr ? of_all : remembered(key_within(key, budget));
+}
+
 /// By measurement, or by an earlier one of matrices with the same statistics. No kernel where there is nothing to
 /// measure, or no memory for it.
 any_spmv_plan::impl::many_choice any_spmv_plan::impl::measure_many(const spmv_kernel& first, const spmv_options& of_many,
@@ -280,7 +296,7 @@ any_spmv_plan::impl::many_choice any_spmv_plan::impl::measure_many(const spmv_ke
   }
   if (candidates.empty()) return {};
   const std::string key = fmt::format("{}/{} {}", tuning_key(), of_many.columns, name(of_many.columns_order));
-  if (const spmv_kernel* known = remembered(key)) {
+  if (const spmv_kernel* known = remembered_within(key, budget)) {
     many_reason = measured_before;
     return {known, nullptr};
   }
@@ -290,8 +306,8 @@ any_spmv_plan::impl::many_choice any_spmv_plan::impl::measure_many(const spmv_ke
     tuning result = fastest_kernel(ctx, {source.ref(), stats, of_many, /*many=*/true}, candidates,
                                    {out.kernel, out.op.get()}, budget);
     if (result.faster != nullptr) out = {result.kernel, std::move(result.faster)};
-    many_reason = fmt::format("the fastest of {} measured: {:.1f} us", result.measured, result.microseconds);
-    if (!result.lacked_memory && result.skipped == 0) remember_winner(key, out.kernel->name);
+    many_reason = reason_of(result, budget);
+    remember(result, key, budget);
     return out;
   } catch (const error& e) {
     if (!is_out_of_memory(e)) throw;
@@ -325,29 +341,22 @@ std::string any_spmv_plan::impl::tuning_key() const {
 
 void any_spmv_plan::impl::tune(double budget) {
   if (options.high_words) return;  // one kernel has them
-  const matrix_ref& a = source.ref();
   const std::string key = tuning_key();
-  // Of a search that left kernels out: for plans that may spend as much, which would find one as fast.
-  const std::string within_budget = std::isfinite(budget) ? fmt::format("{}/{:.0f}", key, budget) : key;
-  for (const std::string& k : {key, within_budget}) {
-    if (const spmv_kernel* known = remembered(k)) {
-      if (known != kernel) return build(*known, measured_before);
-      reason = measured_before;
-      return;
-    }
+  if (const spmv_kernel* known = remembered_within(key, budget)) {
+    if (known != kernel) return build(*known, measured_before);
+    reason = measured_before;
+    return;
   }
-  tuning result =
-      fastest_kernel(ctx, {a, stats, options}, production_kernels(ctx.backend()), {kernel, op.get()}, budget);
+  tuning result = fastest_kernel(ctx, {source.ref(), stats, options}, production_kernels(ctx.backend()),
+                                 {kernel, op.get()}, budget);
   kernel = result.kernel;
   if (result.faster != nullptr) {
     op = std::move(result.faster);
     if (order) order->make_room(*op, stats.mean, kernel->has.dots || kernel->has.jacobi);
     many.reset();
   }
-  const std::string left_out =
-      result.skipped == 0 ? "" : fmt::format(", {} left out to stay below {:.0f} applications", result.skipped, budget);
-  reason = fmt::format("the fastest of {} kernels measured: {:.1f} us{}", result.measured, result.microseconds, left_out);
-  if (!result.lacked_memory) remember_winner(result.skipped == 0 ? key : within_budget, kernel->name);
+  reason = reason_of(result, budget);
+  remember(result, key, budget);
 }
 
 any_spmv_plan::any_spmv_plan(const context& ctx, const matrix_ref& a, const spmv_options& options)

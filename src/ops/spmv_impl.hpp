@@ -29,6 +29,7 @@ struct any_spmv_plan::impl {
   void analyse();
   void count();
   [[nodiscard]] const spmv_kernel* remembered(const std::string& key) const;
+  [[nodiscard]] const spmv_kernel* remembered_within(const std::string& key, double budget) const;
   void tune(double budget);
   class part_operator;
   std::unique_ptr<linear_operator> make_part_operator(bool high, bool in_own_order);

@@ -212,6 +212,12 @@ tuning fastest_kernel(const context& ctx, const tuning_subject& subject,
   return result;
 }
 
+std::string reason_of(const tuning& result, double budget) {
+  const std::string left_out =
+      result.skipped == 0 ? "" : fmt::format(", {} left out to stay below {:.0f} applications", result.skipped, budget);
+  return fmt::format("the fastest of {} kernels measured: {:.1f} us{}", result.measured, result.microseconds, left_out);
+}
+
 std::string statistics_hash(const csr_stats& s) {
   std::uint64_t hash = 0;
   const auto add = [&](std::uint64_t v) { hash = split_mix(hash ^ v); };

@@ -24,6 +24,8 @@ class read_ahead {
     bytes_ = static_cast<std::int64_t>((bytes - skipped) / aligned * aligned);
   }
 
+  [[nodiscard]] bool empty() const { return bytes_ == 0; }
+
 #ifdef __CUDACC__
   /// By one thread of each block.
   __device__ __forceinline__ void ask() const {
@@ -50,6 +52,8 @@ class read_ahead {
 struct product_ahead {
   read_ahead x, columns, values;
   bool behind = false;
+
+  [[nodiscard]] bool has_any() const { return behind || !x.empty() || !columns.empty() || !values.empty(); }
 
 #ifdef __CUDACC__
   /// Before anything is read: to wait further on, where it would do, moved reads and cost up to 15% (H200, whole rows,

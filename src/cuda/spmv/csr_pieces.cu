@@ -212,19 +212,23 @@ class csr_pieces final : public csr_operator<T, O> {
           ceil_div(columns, across * Rows::count), threads, /*behind=*/false, stream, this->a_, pieces.view(), x, by,
           store, part_sums<T>{parts_.data(), columns});
   }
+  template <int Across, bool Ahead>
+  static auto stream_kernel(bool plain) {
+    if constexpr (Across < line) {
+      return plain ? csr_pieces_short_kernel<Across, true, Ahead, T, O>
+                   : csr_pieces_short_kernel<Across, false, Ahead, T, O>;
+    } else {
+      return plain ? csr_pieces_stream_kernel<Across, true, Ahead, T, O>
+                   : csr_pieces_stream_kernel<Across, false, Ahead, T, O>;
+    }
+  }
   void by_streams(const row_pieces<O>& pieces, bool in_lines, const wide_rows<T>& x,
                   const scale_and_store_many<T>& store, bool behind, cudaStream_t stream) {
     const strided_vectors all{const_cast<T*>(x.x), x.columns, x.row_stride, 1};
     const product_ahead ahead = ahead_of(this->a_, all, behind, in_lines ? most_ahead_of_lines : most_ahead);
     const bool plain = store.wide && store.beta == T{0} && store.then.bias == nullptr && !store.then.relu;
     const auto start_with = [&]<int Across>() {
-      const auto kernel = [&] {
-        if constexpr (Across < line) {
-          return plain ? csr_pieces_short_kernel<Across, true, T, O> : csr_pieces_short_kernel<Across, false, T, O>;
-        } else {
-          return plain ? csr_pieces_stream_kernel<Across, true, T, O> : csr_pieces_stream_kernel<Across, false, T, O>;
-        }
-      }();
+      const auto kernel = ahead.has_any() ? stream_kernel<Across, true>(plain) : stream_kernel<Across, false>(plain);
       const row_ends_view ends = ends_->view();
       const std::int64_t warps = pieces.view().count + ceil_div(ends.empties, piece_stream::empties);
       start("csr.pieces.stream", kernel, warps, ceil_div(x.columns, Across * each), piece_stream::threads, ahead.behind,

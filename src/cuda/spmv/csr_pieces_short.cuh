@@ -48,7 +48,7 @@ struct piece_bits {
 };
 
 /// As csr_pieces_stream_kernel.
-template <int Across, bool Plain, class T, class O>
+template <int Across, bool Plain, bool Ahead, class T, class O>
 __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
     csr_pieces_short_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, row_ends_view ends, wide_rows<T> rows_of_x,
                             int row_bytes, const __grid_constant__ scale_and_store_many<T> store, part_sums<T> parts,
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
   __shared__ int4 kept[2][piece_stream::threads];  // sums of a lane's first row, where it is open, and of its last
   short_entries<T>& mine = of_warp[threadIdx.x / 32];
   start_dependents();
-  ahead.ask();
+  if constexpr (Ahead) ahead.ask();
   const std::int64_t w = grid_thread() / 32;
   const int group = lane_id() / Across, lane = lane_id() % Across;
   const index_t column0 = (static_cast<index_t>(blockIdx.y) * Across + lane) * lane_sums<T>::count;

@@ -106,9 +106,10 @@ __device__ __forceinline__ void store_empty_rows(const row_ends_view& ends, std:
   }
 }
 
-/// `row_bytes`: from a row of X to the next, so that an entry costs one multiplication. blockIdx.y: panel of
-/// 16 * Across bytes.
-template <int Across, bool Plain, class T, class O>
+/// `row_bytes`: from a row of X to the next, so that an entry costs one multiplication. `Ahead`: X may still be being
+/// turned, or something is asked for, what costs 2 to 4% where nothing is (7% in short rows of X of f64). blockIdx.y:
+/// panel of 16 * Across bytes.
+template <int Across, bool Plain, bool Ahead, class T, class O>
 __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
     csr_pieces_stream_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, row_ends_view ends, wide_rows<T> rows_of_x,
                              int row_bytes, const __grid_constant__ scale_and_store_many<T> store, part_sums<T> parts,
@@ -119,7 +120,7 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
   __shared__ int4 kept[2][piece_stream::threads];  // sums of a lane's first row, where it is open, and of its last
   stream_entries<T>& mine = of_group[threadIdx.x / Across];
   start_dependents();
-  ahead.ask();
+  if constexpr (Ahead) ahead.ask();
   const std::int64_t w = pieces.taken_by(grid_thread() / 32);
   const int group = lane_id() / Across, lane = lane_id() % Across;
   const index_t column0 = (static_cast<index_t>(blockIdx.y) * Across + lane) * count;
