@@ -52,16 +52,18 @@ constexpr int resident = flight<Rows, T> == 8                ? 3
                          : Rows::count < 8 || sizeof(T) == 8 ? 4
                                                              : 5;
 
-/// blockIdx.y: panel of across * Rows::count columns, at most 32.
-template <class Rows, class T, class O>
+/// blockIdx.y: panel of across * Rows::count columns, at most 32. `Ahead`: as csr_pieces_stream_kernel.
+template <bool Ahead, class Rows, class T, class O>
 __global__ void __launch_bounds__(threads<Rows>, resident<Rows, T>)
     csr_many_kernel(csr_view<T, O> a, Rows rows_of_x, row_lanes by, scale_and_store_many<T> store,
                     const __grid_constant__ product_ahead ahead) {
   constexpr int count = Rows::count, block = threads<Rows>;
   __shared__ T of_warp[block / 32][32];
   __shared__ unsigned long_rows[block / 32];  // lanes that begin one
-  start_dependents();
-  ahead.ask();
+  if constexpr (Ahead) {
+    start_dependents();
+    ahead.ask();
+  }
   const int across = by.across, of_row = across * by.along;
   const int lane = lane_id() % across, first = lane_id() / across % by.along;  // entry
   const std::int64_t row = grid_thread() / of_row;
@@ -102,7 +104,8 @@ template <class Rows, class T, class O>
 void start(const csr_view<T, O>& a, const Rows& x, const row_panels& panels, const scale_and_store_many<T>& store,
            const product_ahead& ahead, int multiprocessors, cudaStream_t stream) {
   const row_lanes by = lanes_for(a.rows, a.nnz, panels.across, panels.panels, multiprocessors);
-  launch("csr_many", csr_many_kernel<Rows, T, O>,
+  const auto kernel = ahead.has_any() ? csr_many_kernel<true, Rows, T, O> : csr_many_kernel<false, Rows, T, O>;
+  launch("csr_many", kernel,
          {ceil_div(std::int64_t{a.rows} * by.of_row(), threads<Rows>), threads<Rows>, 0, panels.panels}, ahead.behind,
          stream, a, x, by, store, ahead);
 }
