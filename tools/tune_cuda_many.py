@@ -101,20 +101,23 @@ def report(key, group, cases, chosen):
     name = f"{key[0]} {key[1]} {group}"
     regrets = [c["ours"][k] / c["fastest"] for c, k in zip(cases, chosen)]
     before = [c["us"]["default"] / c["fastest"] for c in cases]
+    measured = [c["us"]["measured"] / c["fastest"] for c in cases if "measured" in c["us"]]
     text = f"{name}: {len(cases)} matrices, regret {tune_costs.geometric_mean(regrets):.3f} / {max(regrets):.2f}"
     text += f", of what plans took {tune_costs.geometric_mean(before):.3f} / {max(before):.2f}"
     vendor = [min((us for k, us in c["us"].items() if k.startswith("cusparse")), default=0) / c["ours"][k] for c, k in zip(cases, chosen)]
     if min(vendor) > 0:
         text += f"; vendor / chosen {tune_costs.geometric_mean(vendor):.2f}, least {min(vendor):.2f}, below 1 {sum(v < 1 for v in vendor)}"
+    if measured:
+        text += f"; at effort max {tune_costs.geometric_mean(measured):.3f} / {max(measured):.2f}"
     print(text)
     for regret, c, k in sorted(zip(regrets, cases, chosen), key=lambda t: -t[0])[:3]:
         print(f"   {regret:.2f} {c['family']} {c['parameters']} ({c['nnz']}): {k}, {min(c['ours'], key=c['ours'].get)}")
-    regret = [f"{tune_costs.geometric_mean(r):.3f} / {max(r):.2f}" for r in (regrets, before)]
+    regret = [f"{tune_costs.geometric_mean(r):.3f} / {max(r):.2f}" if r else "-" for r in (regrets, before, measured)]
     over = [f"{tune_costs.geometric_mean(vendor):.2f} / {min(vendor):.2f}", str(sum(v < 1 for v in vendor))] if min(vendor) > 0 else ["-", "-"]
     return [f"{int(key[0][:-1])}, by {'rows' if key[0][-1] == 'r' else 'columns'}", key[1], group, str(len(cases)), *regret, *over]
 
 
-HEADINGS = ["columns", "precision", "families", "matrices", "regret, chosen by costs", "of plans when measured", "over the vendor", "below 1"]
+HEADINGS = ["columns", "precision", "families", "matrices", "regret, chosen by costs", "of plans when measured", "at effort max", "over the vendor", "below 1"]
 
 
 def as_cpp(costs):
@@ -153,6 +156,8 @@ def main():
     rows += [report(key, "fitted", of, [choice(c, fitted[key]) for c in of]) for key, of in cases.items()]
     if args.results:
         context = json.loads(args.record.open().readline())["context"]
+        if args.against:
+            context["commit"] += "; left out " + json.loads(args.against.open().readline())["context"]["commit"]
         args.results.write_text(json.dumps({"context": context, "header": HEADINGS, "rows": rows}, indent=1) + "\n")
     if not args.judge:
         write(json.loads(args.record.open().readline())["context"], fitted)
