@@ -30,8 +30,9 @@ constexpr std::string_view name(spmv_policy p) { return p == spmv_policy::standa
 ///             statistics (and the narrow offsets) that it needs, if any;
 ///   standard  about 20: validation, statistics, a converted copy where that pays;
 ///   max       up to 500 more: kernels that suit the matrix are planned and timed on it and the fastest is kept, unless
-///             one was named; where `columns` are told, on CUDA as many again for those. What a kernel's planning may take is estimated first: none is begun that would pass 500.
-///             The winner is remembered, as by autotune; where kernels were left out, for plans of this effort alone.
+///             one was named; where `columns` are told, on CUDA as many again for those. What a kernel's planning may
+///             take is estimated first: none is begun that would pass 500. The winner is remembered, as by autotune;
+///             where kernels were left out, for plans of this effort alone.
 enum class spmv_effort : std::uint8_t {
   none,      ///< about 0 applications
   standard,  ///< about 20

@@ -11,7 +11,8 @@
 // cut rows leave their sums in memory, and a second kernel adds them in order. Else rows stay whole (csr_many.cu),
 // which has nothing to read in front of a row. Panels run side by side in one launch. Bytes per nonzero and panel:
 // sizeof(T) + 4, by streams 1/8 more, and a row of X out of L2 or L1. Column-major X is turned into rows where that
-// pays, and Y with it in plans that were told to expect them, where rows are lines, or rows of A short and different.
+// pays, and Y with it where rows are lines, or rows of A short and different, if there is room. What is read is asked
+// for ahead where it is little.
 // Chosen for several right-hand sides of plans that were not told how many, and where it is predicted to be the
 // fastest.
 #include <algorithm>

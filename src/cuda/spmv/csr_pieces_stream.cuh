@@ -107,7 +107,7 @@ __device__ __forceinline__ void store_empty_rows(const row_ends_view& ends, std:
 }
 
 /// `row_bytes`: from a row of X to the next, so that an entry costs one multiplication. `Ahead`: X may still be being
-/// turned, or something is asked for, what costs 2 to 4% where nothing is (7% in short rows of X of f64). blockIdx.y:
+/// turned, or something is asked for. Where it is not, that costs 2 to 4% (7% in short rows of X of f64). blockIdx.y:
 /// panel of 16 * Across bytes.
 template <int Across, bool Plain, bool Ahead, class T, class O>
 __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)

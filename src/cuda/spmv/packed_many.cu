@@ -213,8 +213,8 @@ void packed_many(const packed_pattern& a, int height, const Values& values, cons
 }
 
 #define TULLE_INSTANTIATE(VALUES, T)                                                                       \
-  template void packed_many(const packed_pattern&, int, const VALUES&, const packed_many_room<T>&,                 \
-                            product_ahead, double, const strided_vectors&, double, const strided_vectors&,     \
+  template void packed_many(const packed_pattern&, int, const VALUES&, const packed_many_room<T>&, product_ahead,  \
+                            double, const strided_vectors&, double, const strided_vectors&,                         \
                             const many_epilogue<T>&, cudaStream_t);
 TULLE_INSTANTIATE(stored_values<float>, float)
 TULLE_INSTANTIATE(bf16_values<float>, float)
