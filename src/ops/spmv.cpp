@@ -142,10 +142,11 @@ any_spmv_plan::impl::impl(const context& c, const matrix_ref& a, const spmv_opti
   plan_microseconds = microseconds_since(began);
 }
 
-/// Of several right-hand sides; its operator where that was made.
+/// Of several right-hand sides; its operator where that was made, and why.
 struct any_spmv_plan::impl::many_choice {
   const spmv_kernel* kernel = nullptr;
   std::unique_ptr<spmv_operator> op = {};
+  std::string reason = {};
 };
 
 /// Makes a CSR of the transpose, or takes the kernel that needs none and returns false.
@@ -242,8 +243,9 @@ spmv_options any_spmv_plan::impl::options_for_many() const {
 
 /// What takes several right-hand sides, made while the plan is: it has set-up, and applications do not allocate.
 /// Where the plan was told how many, the kernels that may be the fastest are measured if that is within the budget.
+/// What there is already stays until another is made.
 void any_spmv_plan::impl::prepare_many(double budget) {
-  if (many != nullptr || !takes_many_by_another()) return;
+  if (!takes_many_by_another()) return;
   const index_t columns = options.columns;
   const bool told = columns > 1 && options.effort != spmv_effort::none;
   const spmv_kernel* wanted = told ? for_columns(columns) : for_many;
@@ -252,20 +254,26 @@ void any_spmv_plan::impl::prepare_many(double budget) {
   many_choice measured;
   if (told && budget > measures_nothing) measured = measure_many(*wanted, of_many, budget);
   if (measured.kernel != nullptr) wanted = measured.kernel;
+  const auto keep = [&](std::unique_ptr<spmv_operator> op) {
+    many = std::move(op);
+    many_reason = std::move(measured.reason);
+  };
   if (kernel->has.many) {
-    if (options.effort == spmv_effort::none && columns == 0) return;
+    if (options.effort == spmv_effort::none && columns == 0) return keep(nullptr);
     if (told ? is_as_wanted(ctx.info(), stats, source.ref().types, columns, kernel->name, wanted->name)
              : suits_many(ctx.backend(), kernel->name, source.ref().types, columns > 0 ? columns : any_number,
                           columns == 0 || told_by_row())) {
-      return;
+      return keep(nullptr);
     }
   }
   try {
-    many = measured.op != nullptr ? std::move(measured.op) : wanted->make(ctx, source.ref(), stats, of_many);
-    many_kernel = wanted;
+    if (measured.op == nullptr) measured.op = wanted->make(ctx, source.ref(), stats, of_many);
     ctx.synchronize();  // apply_many may come on another stream
+    keep(std::move(measured.op));
+    many_kernel = wanted;
   } catch (const error& e) {
-    if (!is_out_of_memory(e) || !kernel->has.many) throw;  // else the kernel chosen does it
+    // Else what there was does it, or the kernel chosen.
+    if (!is_out_of_memory(e) || (many == nullptr && !kernel->has.many)) throw;
   }
 }
 
@@ -297,8 +305,7 @@ any_spmv_plan::impl::many_choice any_spmv_plan::impl::measure_many(const spmv_ke
   if (candidates.empty()) return {};
   const std::string key = fmt::format("{}/{} {}", tuning_key(), of_many.columns, name(of_many.columns_order));
   if (const spmv_kernel* known = remembered_within(key, budget)) {
-    many_reason = measured_before;
-    return {known, nullptr};
+    return {known, nullptr, measured_before};
   }
   try {
     many_choice out{&first, first.make(ctx, source.ref(), stats, of_many)};
@@ -306,7 +313,7 @@ any_spmv_plan::impl::many_choice any_spmv_plan::impl::measure_many(const spmv_ke
     tuning result = fastest_kernel(ctx, {source.ref(), stats, of_many, /*many=*/true}, candidates,
                                    {out.kernel, out.op.get()}, budget);
     if (result.faster != nullptr) out = {result.kernel, std::move(result.faster)};
-    many_reason = reason_of(result, budget);
+    out.reason = reason_of(result, budget);
     remember(result, key, budget);
     return out;
   } catch (const error& e) {
@@ -353,7 +360,6 @@ void any_spmv_plan::impl::tune(double budget) {
   if (result.faster != nullptr) {
     op = std::move(result.faster);
     if (order) order->make_room(*op, stats.mean, kernel->has.dots || kernel->has.jacobi);
-    many.reset();
   }
   reason = reason_of(result, budget);
   remember(result, key, budget);
@@ -472,7 +478,6 @@ void any_spmv_plan::autotune() {
   p.named = false;
   constexpr double whatever = std::numeric_limits<double>::infinity();
   p.tune(whatever);
-  p.many.reset();
   p.prepare_many(whatever);
   p.plan_microseconds += microseconds_since(begin);
 }

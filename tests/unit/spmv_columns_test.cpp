@@ -1,7 +1,9 @@
 // Several right-hand sides, from one to 512, in both orders of X and of Y, by plans that were told how many and by
 // those that were not: sums of small integers, which are exact in any order of summation.
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <stdexcept>
 #include <tulle/tulle.hpp>
 
 #include "support/backends.hpp"
@@ -304,6 +306,36 @@ TEST_P(spmv_columns, are_measured_at_effort_max) {
       says(left_out ? "kernels measured: " : before);  // what left kernels out may not have found the fastest
       if (HasFatalFailure()) return;
     }
+  }
+}
+/// Wherever it ended.
+TEST_P(spmv_columns, are_right_after_tuning_that_ended_early) {
+  const temporary_directory directory;
+  const environment_variable cache("TULLE_CACHE_DIR", directory.path());
+  const plain_csr<> m = scattered(300, [](index_t r) { return r % 3 == 0 ? 40 : 5; });
+  const csr<double> a = m.on(ctx());
+  struct enough : std::runtime_error {
+    using runtime_error::runtime_error;
+  };
+  for (const index_t told : {0, 8}) {
+    spmv_options options;
+    options.columns = told;
+    bool ended = true;
+    for (int at = 1; ended && at < 1000; at += std::max(1, at / 4)) {
+      any_spmv_plan plan(ctx(), a, options);
+      try {
+        const auto look = [at, asked = 0]() mutable {
+          if (++asked >= at) throw enough("enough");
+        };
+        const interruption end(look, std::chrono::milliseconds(0));
+        plan.autotune();
+        ended = false;
+      } catch (const enough&) {
+      }
+      check<double>(ctx(), plan, m, {m.cols, 8, row_major, 0}, {m.rows, 8, row_major, 0});
+      if (HasFatalFailure()) return;
+    }
+    EXPECT_FALSE(ended);
   }
 }
 TEST_P(spmv_columns, that_are_fewer_than_none_are_refused) {
