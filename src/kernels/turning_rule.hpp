@@ -64,13 +64,17 @@ class turning_rule {
 /// As many columns as kernels take at once that do not fill lines of 128 bytes with them.
 inline constexpr index_t few_columns = 8;
 
-/// What a plan that was not told of column-major vectors has for those of X, beside half of the matrix, in bytes.
-inline constexpr std::int64_t little_untold = 8 << 20;
+/// Bytes of A's entries.
+inline std::int64_t entry_bytes(const csr_stats& s, std::size_t value_bytes) {
+  return s.nnz * static_cast<std::int64_t>(value_bytes + sizeof(index_t));
+}
 
-/// Whether Y may have as much room as X there.
-inline bool is_little_untold(const csr_stats& s, std::size_t value_bytes, index_t columns) {
-  const std::int64_t of_matrix = s.nnz * (static_cast<std::int64_t>(value_bytes + sizeof(index_t))) / 2;
-  return static_cast<std::int64_t>(value_bytes) * columns * s.rows <= std::max(of_matrix, little_untold);
+/// Whether a plan that was not told of column-major vectors may have room for `columns` of so many elements: half of
+/// the matrix or 8 MB.
+inline bool is_little_untold(const csr_stats& s, std::size_t value_bytes, index_t elements, index_t columns) {
+  constexpr std::int64_t little = 8 << 20;
+  const std::int64_t bytes = static_cast<std::int64_t>(value_bytes) * columns * elements;
+  return bytes <= std::max(entry_bytes(s, value_bytes) / 2, little);
 }
 
 /// Vectors of X, at most `at_most`, that a plan turns at once though it was not told that column-major ones come: a
@@ -79,12 +83,10 @@ inline bool is_little_untold(const csr_stats& s, std::size_t value_bytes, index_
 inline index_t turned_untold(const csr_stats& s, std::size_t value_bytes, const turning_rule& rule,
                              index_t at_most = std::numeric_limits<index_t>::max()) {
   const auto line = static_cast<index_t>(128 / value_bytes);
-  const auto value = static_cast<std::int64_t>(value_bytes);
-  const std::int64_t matrix = s.nnz * (value + static_cast<std::int64_t>(sizeof(index_t)));
-  const auto bytes = [&](index_t columns) { return columns * value * s.cols; };
-  const index_t fit = bytes(line) <= std::max(matrix / 2, little_untold) ? line
-                      : bytes(few_columns) <= matrix                     ? few_columns
-                                                                         : 0;
+  const std::int64_t few_bytes = static_cast<std::int64_t>(value_bytes) * few_columns * s.cols;
+  const index_t fit = is_little_untold(s, value_bytes, s.cols, line) ? line
+                      : few_bytes <= entry_bytes(s, value_bytes)     ? few_columns
+                                                                     : 0;
   const index_t columns = std::min(fit, at_most);
   return rule.pays(columns) ? columns : 0;
 }

@@ -12,9 +12,8 @@
 // which has nothing to read in front of a row. Panels run side by side in one launch. Bytes per nonzero and panel:
 // sizeof(T) + 4, by streams 1/8 more, and a row of X out of L2 or L1. Column-major X is turned into rows where that
 // pays, and Y with it where rows are lines, or rows of A short and different, if there is room. What is read is asked
-// for ahead where it is little.
-// Chosen for several right-hand sides of plans that were not told how many, and where it is predicted to be the
-// fastest.
+// for ahead where it is little. Chosen for several right-hand sides of plans that were not told how many, and where it
+// is predicted to be the fastest.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -85,7 +84,7 @@ class csr_pieces final : public csr_operator<T, O> {
     if (turns) turned_ = {ctx, turns_y(o.columns) ? a.rows : 0, a.cols, o.columns};
     if (!told && o.effort != spmv_effort::none) {
       const index_t columns = turned_untold(s, sizeof(T), turning_);
-      const bool y_too = turns_y(columns) && is_little_untold(s, sizeof(T), columns);
+      const bool y_too = turns_y(columns) && is_little_untold(s, sizeof(T), a.rows, columns);
       turned_ = turned_vectors<T>::if_there_is_memory(ctx, y_too ? a.rows : 0, a.cols, columns);
     }
   }
