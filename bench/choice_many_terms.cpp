@@ -21,7 +21,7 @@ using json = nlohmann::ordered_json;
 
 /// Lines of X over those up to which short rows stay whole; infinite (null in JSON) where rows are longer.
 double of_few_lines(const csr_stats& s, index_t columns, std::size_t value) {
-  if (s.max > short_rows::longest) return std::numeric_limits<double>::infinity();
+  if (!short_rows::has(s.max, s.mean)) return std::numeric_limits<double>::infinity();
   return static_cast<double>(short_rows::lines(s.nnz, columns, static_cast<int>(value))) / short_rows::few_lines;
 }
 

@@ -67,17 +67,23 @@ constexpr row_lanes lanes_for(std::int64_t rows, std::int64_t nnz, int across, s
   return by;
 }
 
-/// Rows that csr.pieces leaves whole however many columns there are, and so takes as csr.warp does: short ones of a
-/// matrix that reads few lines of X.
+/// Rows that csr.pieces leaves whole however many columns there are, and so takes as csr.warp does: short ones, and
+/// longer ones of one length, of a matrix that reads few lines of X.
 struct short_rows {
-  static constexpr index_t longest = 32;
-  static constexpr std::int64_t few_lines = 1 << 17;  // of 128 bytes
+  static constexpr index_t longest = 32, longest_alike = 128;
+  static constexpr double most_skew = 4;                 // the longest over the mean
+  static constexpr std::int64_t few_lines = 160 * 1024;  // of 128 bytes
 
+  static constexpr bool has(index_t longest_row, double mean) {
+    return longest_row > 0 &&
+           (longest_row <= longest || (longest_row <= longest_alike && longest_row < most_skew * mean));
+  }
   static constexpr std::int64_t lines(std::int64_t nnz, index_t columns, int value_bytes) {
     return nnz * panels_for(columns, true, value_bytes).panels;
   }
-  static constexpr bool stay_whole(index_t longest_row, std::int64_t nnz, index_t columns, int value_bytes) {
-    return longest_row > 0 && longest_row <= longest && lines(nnz, columns, value_bytes) <= few_lines;
+  static constexpr bool stay_whole(index_t longest_row, double mean, std::int64_t nnz, index_t columns,
+                                   int value_bytes) {
+    return has(longest_row, mean) && lines(nnz, columns, value_bytes) <= few_lines;
   }
 };
 

@@ -68,7 +68,7 @@ inline bool pieces_turn(const csr_stats& s, const many_task& task) {
 inline bool pieces_stay_whole(const csr_stats& s, const many_task& task) {
   if (!task.by_row) return false;
   if (task.columns <= few_columns) return !short_piece::pays(s, task.value);
-  return short_rows::stay_whole(s.max, s.nnz, task.columns, static_cast<int>(task.value));
+  return short_rows::stay_whole(s.max, s.mean, s.nnz, task.columns, static_cast<int>(task.value));
 }
 
 class spmm_terms_of {

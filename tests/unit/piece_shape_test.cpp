@@ -50,6 +50,20 @@ TEST(PieceShape, LeavesShortRowsWhole) {
     }
   }
 }
+/// As csr.warp takes them, for 32 columns of f32: a line of X for each entry.
+TEST(PieceShape, LeavesRowsOfOneLengthWholeInSmallMatrices) {
+  const auto stay_whole = [](double mean, index_t longest, std::int64_t nnz, index_t columns = 32) {
+    return short_rows::stay_whole(longest, mean, nnz, columns, 4);
+  };
+  EXPECT_TRUE(stay_whole(3, 32, 150'000));
+  EXPECT_TRUE(stay_whole(40, 128, 150'000));
+  EXPECT_FALSE(stay_whole(3, 33, 150'000));
+  EXPECT_FALSE(stay_whole(30, 128, 150'000));
+  EXPECT_FALSE(stay_whole(129, 129, 150'000));
+  EXPECT_FALSE(stay_whole(3, 0, 150'000));  // not inspected
+  EXPECT_FALSE(stay_whole(5, 5, 170'000));
+  EXPECT_FALSE(stay_whole(5, 5, 100'000, 64));
+}
 /// What a warp has room for is twice the work of a piece.
 TEST(PieceShape, OfShortRowsOfXFitsSharedMemory) {
   for (const index_t rows : {1, 1000, 100'000, 3'000'000}) {

@@ -107,12 +107,27 @@ TEST_P(spmv_columns, are_right_where_rows_are_short_or_empty) {
   }
   check_all<float>(plain_csr<>{100, 7, std::vector<std::int64_t>(101)}, kernel);
 }
+/// Rows of `length` and of up to 10 less.
+plain_csr<> rows_of_one_length(index_t rows, index_t length) {
+  plain_csr<> m{0, 500};
+  while (m.rows < rows) {
+    const index_t r = m.rows;
+    std::vector<index_t> columns;
+    for (index_t k = 0; k < length - r % 11; ++k) columns.push_back((r + 4 * k) % m.cols);
+    std::ranges::sort(columns);
+    m.add_row(columns);
+  }
+  add_values(m);
+  return m;
+}
 /// Rows that lanes take whole, among them some that a block takes.
 TEST_P(spmv_columns, are_right_where_rows_are_whole) {
   if (ctx().backend() != backend_kind::cuda) GTEST_SKIP() << "kernels of CUDA";
   for (const std::string kernel : {"csr.warp", "csr.pieces"}) {
     check_all<double>(short_rows(2000, 8), kernel);
     check_all<float>(short_rows(2000, 8), kernel);
+    check_all<double>(rows_of_one_length(300, 100), kernel);
+    check_all<float>(rows_of_one_length(300, 100), kernel);
   }
   check_all<double>(uneven(700, 900, true), "csr.warp");
   check_all<float>(uneven(90, 30'000, true), "csr.warp");

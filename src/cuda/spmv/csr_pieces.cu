@@ -133,7 +133,7 @@ class csr_pieces final : public csr_operator<T, O> {
   /// Of X by rows.
   static constexpr bool fills_line(index_t columns) { return stream_groups::of(columns, sizeof(T)).in_lines(); }
   [[nodiscard]] bool stays_whole(index_t columns) const {
-    return short_rows::stay_whole(longest_, this->a_.nnz, columns, sizeof(T));
+    return short_rows::stay_whole(longest_, mean_, this->a_.nnz, columns, sizeof(T));
   }
   /// Beside X.
   [[nodiscard]] bool turns_y(index_t columns) const { return fills_line(columns) || scatters_y(); }
