@@ -79,16 +79,16 @@ inline bool is_little_untold(const csr_stats& s, std::size_t value_bytes, index_
 
 /// Vectors of X, at most `at_most`, that a plan turns at once though it was not told that column-major ones come: a
 /// line of 128 bytes of each row where that takes at most half of the matrix or 8 MB, else 8 where they take no more
-/// than the matrix, or none.
-inline index_t turned_untold(const csr_stats& s, std::size_t value_bytes, const turning_rule& rule,
-                             index_t at_most = std::numeric_limits<index_t>::max()) {
+/// than the matrix or 8 MB, or none. `pays(columns)`: whether to turn so many does.
+template <class Pays>
+index_t turned_untold(const csr_stats& s, std::size_t value_bytes, const Pays& pays,
+                      index_t at_most = std::numeric_limits<index_t>::max()) {
   const auto line = static_cast<index_t>(128 / value_bytes);
+  if (at_most >= line && is_little_untold(s, value_bytes, s.cols, line) && pays(line)) return line;
+  const index_t few = std::min(few_columns, at_most);
   const std::int64_t few_bytes = static_cast<std::int64_t>(value_bytes) * few_columns * s.cols;
-  const index_t fit = is_little_untold(s, value_bytes, s.cols, line) ? line
-                      : few_bytes <= entry_bytes(s, value_bytes)     ? few_columns
-                                                                     : 0;
-  const index_t columns = std::min(fit, at_most);
-  return rule.pays(columns) ? columns : 0;
+  const bool fits = few_bytes <= entry_bytes(s, value_bytes) || is_little_untold(s, value_bytes, s.cols, few);
+  return fits && pays(few) ? few : 0;
 }
 
 }  // namespace tulle

@@ -25,6 +25,11 @@ TEST(PieceShape, TakesLongRowsByColumn) {
     EXPECT_FALSE(shape_of_streams(rows_of(200, 1500, 1500), multiprocessors, {groups, 1}).by_column) << groups;  // few
   }
 }
+TEST(PieceShape, TakesLongRowsByColumnWhereRowsOfXAreShort) {
+  EXPECT_TRUE(short_piece::shape(rows_of(20'000, 1500, 1500), multiprocessors).by_column);
+  EXPECT_FALSE(short_piece::shape(rows_of(50'000, 250, 3000), multiprocessors).by_column);
+  EXPECT_FALSE(short_piece::shape(rows_of(200, 1500, 1500), multiprocessors).by_column);  // few
+}
 TEST(PieceShape, FillsWholeWaves) {
   for (const index_t rows : {20'000, 30'000, 42'000, 60'000, 80'000}) {
     const csr_stats s = rows_of(rows, 25, 27);

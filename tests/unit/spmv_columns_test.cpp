@@ -208,6 +208,8 @@ TEST_P(spmv_columns, of_long_rows_by_column) {
   run(1.0F, 128, row_major, 128);
   run(1.0F, 0, row_major, 64);
   run(1.0, 32, column_major, 32);
+  run(1.0F, 8, row_major, 8);
+  run(1.0, 8, column_major, 8);
 }
 /// Kernels read entries in groups, whose last ones may be none.
 TEST_P(spmv_columns, do_not_take_rows_of_x_that_no_entry_has) {

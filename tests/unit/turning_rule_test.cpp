@@ -15,7 +15,8 @@ csr_stats square(index_t rows, index_t mean, double sectors) {
 }
 
 index_t turned(const csr_stats& s, std::size_t value_bytes, const turning_bounds& bounds = turning_bounds::of_x()) {
-  return turned_untold(s, value_bytes, turning_rule(s, value_bytes, bounds));
+  const turning_rule rule(s, value_bytes, bounds);
+  return turned_untold(s, value_bytes, [&](index_t columns) { return rule.pays(columns); });
 }
 
 TEST(TurningRule, TurnsALineWhereTheMatrixIsTwiceAsLarge) {

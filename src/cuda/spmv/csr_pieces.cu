@@ -56,9 +56,10 @@ class csr_pieces final : public csr_operator<T, O> {
         longest_(s.max),
         rows_alike_(has_rows_alike(s)),
         starts_early_(ctx.info().compute_capability >= 90),
-        turning_(s, sizeof(T), pieces_turning(s, fills_line(o.columns))) {
+        turning_lines_(s, sizeof(T), pieces_turning(s, /*in_lines=*/true)),
+        turning_others_(s, sizeof(T), pieces_turning(s, /*in_lines=*/false)) {
     const bool told = o.columns > 0, by_columns = told && o.columns_order == vector_order::column_major;
-    const bool turns = by_columns && turning_.pays(o.columns);
+    const bool turns = by_columns && turning_pays(o.columns);
     const bool in_lines =
         told ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns) : !stays_whole(usual_columns);
     const bool others = !(told && in_lines);  // rows of X that are no lines
@@ -83,7 +84,7 @@ class csr_pieces final : public csr_operator<T, O> {
     parts_ = buffer<T>(ctx, std::max({room_for(by_lines_), room_for(by_short_), room_for(by_lanes_)}));
     if (turns) turned_ = {ctx, turns_y(o.columns) ? a.rows : 0, a.cols, o.columns};
     if (!told && o.effort != spmv_effort::none) {
-      const index_t columns = turned_untold(s, sizeof(T), turning_);
+      const index_t columns = turned_untold(s, sizeof(T), [this](index_t n) { return turning_pays(n); });
       const bool y_too = turns_y(columns) && is_little_untold(s, sizeof(T), a.rows, columns);
       turned_ = turned_vectors<T>::if_there_is_memory(ctx, y_too ? a.rows : 0, a.cols, columns);
     }
@@ -101,7 +102,9 @@ class csr_pieces final : public csr_operator<T, O> {
       }
     };
     const many_epilogue<T> then(finish);
-    if (!turning_.pays(turned_.at_once(x.count))) return multiply(alpha, x, beta, y, then, false);
+    if (!turning_pays(x.count) || !turning_pays(turned_.at_once(x.count))) {
+      return multiply(alpha, x, beta, y, then, false);
+    }
     turned_.multiply(alpha, x, beta, y, this->a_.rows, this->a_.cols, then, stream, multiply, turns_y(x.count));
   }
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
@@ -134,6 +137,9 @@ class csr_pieces final : public csr_operator<T, O> {
   static constexpr bool fills_line(index_t columns) { return stream_groups::of(columns, sizeof(T)).in_lines(); }
   [[nodiscard]] bool stays_whole(index_t columns) const {
     return short_rows::stay_whole(longest_, mean_, this->a_.nnz, columns, sizeof(T));
+  }
+  [[nodiscard]] bool turning_pays(index_t columns) const {
+    return (fills_line(columns) ? turning_lines_ : turning_others_).pays(columns);
   }
   /// Beside X.
   [[nodiscard]] bool turns_y(index_t columns) const { return fills_line(columns) || scatters_y(); }
@@ -271,7 +277,7 @@ class csr_pieces final : public csr_operator<T, O> {
   index_t longest_;    // row; 0 where it is not known
   bool rows_alike_;    // no lane has much more of a row than the others, were rows whole
   bool starts_early_;  // a kernel may, before the one in front of it has ended
-  turning_rule turning_;
+  turning_rule turning_lines_, turning_others_;  // rows of X that are lines, and that are not
   std::optional<row_ends<O>> ends_;
   std::optional<division> by_lines_, by_short_;  // of rows as ends_ numbers them
   std::optional<division> by_lanes_;             // of all, where they are not alike

@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(piece_stream::threads, piece_stream::resident)
   short_entries<T>& mine = of_warp[threadIdx.x / 32];
   start_dependents();
   if constexpr (Ahead) ahead.ask();
-  const std::int64_t w = grid_thread() / 32;
+  const std::int64_t w = pieces.taken_by(grid_thread() / 32);
   const int group = lane_id() / Across, lane = lane_id() % Across;
   const index_t column0 = (static_cast<index_t>(blockIdx.y) * Across + lane) * lane_sums<T>::count;
   const bool live = column0 < rows_of_x.columns;

@@ -142,7 +142,8 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
       turned_ = {ctx, stores_in_order(s, options.columns) ? 0 : rows_, cols_, options.columns};
     }
     if (options.columns == 0 && options.effort != spmv_effort::none) {
-      const index_t most = turned_untold(s, sizeof(V), turning_, few_columns);  // slices are not made for more
+      const auto pays = [&](index_t columns) { return turning_.pays(columns); };
+      const index_t most = turned_untold(s, sizeof(V), pays, few_columns);  // slices are not made for more
       turned_ = turned_vectors<V>::if_there_is_memory(ctx, 0, cols_, most);
     }
   }
