@@ -50,6 +50,8 @@ class turning_rule {
                           (!looked_at || (s.mean <= bounds.longest_beside && in_place < turned));
     least_products_ = elements > small ? bounds.products : bounds.products_of_small;
   }
+  /// Entries, for an element of X or Y.
+  [[nodiscard]] bool few_for_an_element() const { return few_for_an_element_; }
   /// `columns`: of one pass.
   [[nodiscard]] bool pays(index_t columns) const { return !few_for_an_element_ && nnz_ * columns >= least_products_; }
 
@@ -69,26 +71,36 @@ inline std::int64_t entry_bytes(const csr_stats& s, std::size_t value_bytes) {
   return s.nnz * static_cast<std::int64_t>(value_bytes + sizeof(index_t));
 }
 
-/// Whether a plan that was not told of column-major vectors may have room for `columns` of so many elements: half of
-/// the matrix or 8 MB.
-inline bool is_little_untold(const csr_stats& s, std::size_t value_bytes, index_t elements, index_t columns) {
-  constexpr std::int64_t little = 8 << 20;
-  const std::int64_t bytes = static_cast<std::int64_t>(value_bytes) * columns * elements;
-  return bytes <= std::max(entry_bytes(s, value_bytes) / 2, little);
-}
+/// What a plan that was not told of column-major vectors may have room for: a share of the matrix, or 8 MB, or 1/2048 of
+/// the device's memory.
+class untold_room {
+ public:
+  untold_room(const csr_stats& s, std::size_t value_bytes, std::size_t device_bytes)
+      : entries_(static_cast<double>(entry_bytes(s, value_bytes))),
+        little_(std::max(8.0 * (1 << 20), static_cast<double>(device_bytes) / 2048)),
+        value_bytes_(value_bytes) {}
 
-/// Vectors of X, at most `at_most`, that a plan turns at once though it was not told that column-major ones come: a
-/// line of 128 bytes of each row where that takes at most half of the matrix or 8 MB, else 8 where they take no more
-/// than the matrix or 8 MB, or none. `pays(columns)`: whether to turn so many does.
-template <class Pays>
-index_t turned_untold(const csr_stats& s, std::size_t value_bytes, const Pays& pays,
-                      index_t at_most = std::numeric_limits<index_t>::max()) {
-  const auto line = static_cast<index_t>(128 / value_bytes);
-  if (at_most >= line && is_little_untold(s, value_bytes, s.cols, line) && pays(line)) return line;
-  const index_t few = std::min(few_columns, at_most);
-  const std::int64_t few_bytes = static_cast<std::int64_t>(value_bytes) * few_columns * s.cols;
-  const bool fits = few_bytes <= entry_bytes(s, value_bytes) || is_little_untold(s, value_bytes, s.cols, few);
-  return fits && pays(few) ? few : 0;
-}
+  /// Vectors of X that it turns at once: a line of 128 bytes of each row where that takes at most half of the matrix,
+  /// else 8 where they take no more than it, or none. `pays(columns)`: whether to turn so many does.
+  template <class Pays>
+  [[nodiscard]] index_t turned(index_t cols, const Pays& pays) const {
+    const auto line = static_cast<index_t>(128 / value_bytes_);
+    return has_lines(line, cols) && pays(line) ? line : turned_few(cols, pays);
+  }
+  /// 8 or none.
+  template <class Pays>
+  [[nodiscard]] index_t turned_few(index_t cols, const Pays& pays) const {
+    return has(few_columns, cols, 1) && pays(few_columns) ? few_columns : 0;
+  }
+  [[nodiscard]] bool has_lines(index_t columns, index_t elements) const { return has(columns, elements, 0.5); }
+
+ private:
+  [[nodiscard]] bool has(index_t columns, index_t elements, double of_matrix) const {
+    return static_cast<double>(value_bytes_) * columns * elements <= std::max(of_matrix * entries_, little_);
+  }
+
+  double entries_, little_;  // bytes
+  std::size_t value_bytes_;
+};
 
 }  // namespace tulle

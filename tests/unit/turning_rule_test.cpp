@@ -14,9 +14,10 @@ csr_stats square(index_t rows, index_t mean, double sectors) {
   return s;
 }
 
-index_t turned(const csr_stats& s, std::size_t value_bytes, const turning_bounds& bounds = turning_bounds::of_x()) {
+index_t turned(const csr_stats& s, std::size_t value_bytes, const turning_bounds& bounds = turning_bounds::of_x(),
+               std::size_t device_bytes = std::size_t{8} << 30) {
   const turning_rule rule(s, value_bytes, bounds);
-  return turned_untold(s, value_bytes, [&](index_t columns) { return rule.pays(columns); });
+  return untold_room(s, value_bytes, device_bytes).turned(s.cols, [&](index_t columns) { return rule.pays(columns); });
 }
 
 TEST(TurningRule, TurnsALineWhereTheMatrixIsTwiceAsLarge) {
@@ -26,6 +27,13 @@ TEST(TurningRule, TurnsALineWhereTheMatrixIsTwiceAsLarge) {
   EXPECT_EQ(turned(square(1'000'000, 21, 1), 8), 8);
 }
 TEST(TurningRule, TurnsALineOfSmallMatrices) { EXPECT_EQ(turned(square(60'000, 8, 1), 4), 32); }
+TEST(TurningRule, TakesMoreOfALargeDevice) {
+  const auto on_large = [](const csr_stats& s) { return turned(s, 4, turning_bounds::of_x(), std::size_t{140} << 30); };
+  EXPECT_EQ(on_large(square(550'000, 8, 1)), 32);
+  EXPECT_EQ(on_large(square(600'000, 8, 1)), 8);
+  EXPECT_EQ(on_large(square(2'000'000, 3, 1)), 8);
+  EXPECT_EQ(on_large(square(2'500'000, 3, 1)), 0);
+}
 TEST(TurningRule, TakesNoMoreThanTheMatrix) {
   EXPECT_EQ(turned(square(1'000'000, 4, 1), 4), 8);
   EXPECT_EQ(turned(square(1'000'000, 3, 1), 4), 0);

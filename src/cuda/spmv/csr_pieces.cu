@@ -54,15 +54,16 @@ class csr_pieces final : public csr_operator<T, O> {
       : csr_operator<T, O>(ctx, a, threads),
         mean_(s.mean),
         longest_(s.max),
+        told_(o.columns > 0),
         rows_alike_(has_rows_alike(s)),
         starts_early_(ctx.info().compute_capability >= 90),
         turning_lines_(s, sizeof(T), pieces_turning(s, /*in_lines=*/true)),
         turning_others_(s, sizeof(T), pieces_turning(s, /*in_lines=*/false)) {
-    const bool told = o.columns > 0, by_columns = told && o.columns_order == vector_order::column_major;
+    const bool by_columns = told_ && o.columns_order == vector_order::column_major;
     const bool turns = by_columns && turning_pays(o.columns);
     const bool in_lines =
-        told ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns) : !stays_whole(usual_columns);
-    const bool others = !(told && in_lines);  // rows of X that are no lines
+        told_ ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns) : !stays_whole(usual_columns);
+    const bool others = !(told_ && in_lines);  // rows of X that are no lines
     const bool is_short = others && short_piece::pays(s, sizeof(T));
     if (in_lines || is_short) {
       ends_.emplace(ctx, a.rowptr, a.rows, a.nnz, s.max > 0 ? std::optional(s.empty_rows) : std::nullopt);
@@ -74,7 +75,7 @@ class csr_pieces final : public csr_operator<T, O> {
       return divided(std::move(pieces), o.columns);
     };
     if (in_lines) {
-      const stream_groups groups = told ? stream_groups::of(o.columns, sizeof(T)) : stream_groups::untold();
+      const stream_groups groups = told_ ? stream_groups::of(o.columns, sizeof(T)) : stream_groups::untold();
       by_lines_ = rows_with_entries(shape_of_streams(s, this->multiprocessors_, groups));
     }
     if (is_short) by_short_ = rows_with_entries(short_piece::shape(s, this->multiprocessors_));
@@ -83,9 +84,10 @@ class csr_pieces final : public csr_operator<T, O> {
     }
     parts_ = buffer<T>(ctx, std::max({room_for(by_lines_), room_for(by_short_), room_for(by_lanes_)}));
     if (turns) turned_ = {ctx, turns_y(o.columns) ? a.rows : 0, a.cols, o.columns};
-    if (!told && o.effort != spmv_effort::none) {
-      const index_t columns = turned_untold(s, sizeof(T), [this](index_t n) { return turning_pays(n); });
-      const bool y_too = turns_y(columns) && is_little_untold(s, sizeof(T), a.rows, columns);
+    if (!told_ && o.effort != spmv_effort::none) {
+      const untold_room room(s, sizeof(T), ctx.info().memory_bytes);
+      const index_t columns = room.turned(a.cols, [this](index_t n) { return turning_pays(n); });
+      const bool y_too = turns_y(columns) && room.has_lines(columns, a.rows);
       turned_ = turned_vectors<T>::if_there_is_memory(ctx, y_too ? a.rows : 0, a.cols, columns);
     }
   }
@@ -138,8 +140,12 @@ class csr_pieces final : public csr_operator<T, O> {
   [[nodiscard]] bool stays_whole(index_t columns) const {
     return short_rows::stay_whole(longest_, mean_, this->a_.nnz, columns, sizeof(T));
   }
+  /// A plan that was not told of columns turns lines, too, by the rule for what is shorter: where that of lines is
+  /// wrong, plans that were told take another kernel.
   [[nodiscard]] bool turning_pays(index_t columns) const {
-    return (fills_line(columns) ? turning_lines_ : turning_others_).pays(columns);
+    const bool in_lines = fills_line(columns);
+    if (told_) return (in_lines ? turning_lines_ : turning_others_).pays(columns);
+    return turning_others_.pays(columns) && !(in_lines && turning_lines_.few_for_an_element());
   }
   /// Beside X.
   [[nodiscard]] bool turns_y(index_t columns) const { return fills_line(columns) || scatters_y(); }
@@ -275,6 +281,7 @@ class csr_pieces final : public csr_operator<T, O> {
 
   double mean_;        // entries of a row
   index_t longest_;    // row; 0 where it is not known
+  bool told_;          // how many columns come
   bool rows_alike_;    // no lane has much more of a row than the others, were rows whole
   bool starts_early_;  // a kernel may, before the one in front of it has ended
   turning_rule turning_lines_, turning_others_;  // rows of X that are lines, and that are not

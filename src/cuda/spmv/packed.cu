@@ -143,7 +143,8 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
     }
     if (options.columns == 0 && options.effort != spmv_effort::none) {
       const auto pays = [&](index_t columns) { return turning_.pays(columns); };
-      const index_t most = turned_untold(s, sizeof(V), pays, few_columns);  // slices are not made for more
+      const untold_room room(s, sizeof(V), ctx.info().memory_bytes);
+      const index_t most = room.turned_few(cols_, pays);  // slices are not made for more
       turned_ = turned_vectors<V>::if_there_is_memory(ctx, 0, cols_, most);
     }
   }
