@@ -80,6 +80,27 @@ TEST(RowPaths, GiveTheSameBits) {
   if (cpu::best_isa() == isa::avx512) expect_same_bits(cpu::row_path::avx512);
 }
 
+/// So many entries that those of the next window are asked for ahead; from a row on that begins no window of all.
+TEST(RowPaths, GiveTheSameBitsInLargeMatrices) {
+  if (cpu::best_isa() == isa::plain) GTEST_SKIP() << "this processor has no AVX2";
+  constexpr index_t rows = 260'000, cols = 1000, first = 300;
+  std::vector<std::int32_t> rowptr{0};
+  std::vector<index_t> colind;
+  for (index_t row = 0; row < rows; ++row) {
+    for (index_t k = 0; k < row * 7 % 13; ++k) colind.push_back((row * 31 + k * 7) % cols);
+    rowptr.push_back(static_cast<std::int32_t>(colind.size()));
+  }
+  std::vector<double> values(colind.size()), x(cols), in_place(rows, 7), by_length(rows, 7);
+  ASSERT_GE(values.size() * (sizeof(double) + sizeof(index_t)), std::size_t{16} << 20);
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = std::sin(static_cast<double>(k));
+  for (std::size_t c = 0; c < x.size(); ++c) x[c] = std::cos(static_cast<double>(c));
+  const csr_view<double, std::int32_t> a{rows, cols, rowptr.back(), rowptr.data(), colind.data(), values.data()};
+  cpu::scaled<double> one{{1, 0}, in_place.data()}, other{{1, 0}, by_length.data()};
+  cpu::multiply_rows(cpu::row_path::avx2, a, first, rows, x.data(), one);
+  cpu::multiply_rows_by_length(a, cpu::row_order(a.rowptr, first, rows), first, x.data(), other);
+  EXPECT_EQ(in_place, by_length);
+}
+
 TEST(RowPaths, AreOfThoseThatTheProcessorHas) {
   for (const double mean : {0.0, 0.5, 3.0, 20.0, 5000.0}) {
     for (const cpu::row_ends ends : {cpu::row_ends::alike, cpu::row_ends::not_many, cpu::row_ends::many}) {
