@@ -376,8 +376,8 @@ typedef struct tulle_spmv_options {
   tulle_error_bound bound; /**< of `tolerance` */
   int64_t columns; /**< right-hand sides that tulle_spmv_plan_apply_many will be given at once; any other number works
                       too, and on a GPU at effort max kernels are measured for so many. 0: not known: on a GPU there may
-                      be room for 8 column-major ones, as much as the matrix, or for more, half as much, or in both
-                      1/2048 of the device's memory, at least 8 MB, and for results as much again. 1: none */
+                      be room for column-major ones: for 8 at most as much as the matrix, for more half as much, but
+                      always up to 8 MB and 1/2048 of the device's memory; for results as much again. 1: none */
   tulle_vector_order columns_order; /**< how they lie. On a GPU column-major ones cost memory for as many vectors */
   int32_t conjugate; /**< 1: by the conjugates of A's values; with `transpose` by the conjugate transpose */
 } tulle_spmv_options;

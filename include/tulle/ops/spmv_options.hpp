@@ -127,8 +127,8 @@ struct spmv_options {
   /// known. CUDA: what takes them is chosen for so many, at effort max by measuring, and may store the matrix once more for
   /// them; not at effort none. Column-major ones cost memory for as many vectors, at most 512 bytes a row and a column, in
   /// which X and often Y are turned into row-major order. Where nothing is told, X has such room, if turning pays: for 8
-  /// vectors as much as the matrix, for more half as much, for both 8 MB or 1/2048 of the device's memory, and Y as much
-  /// again where it pays; none at effort none, nor with 1.
+  /// vectors at most as much as the matrix, for more at most half as much, but always up to 8 MB and up to 1/2048 of the
+  /// device's memory; Y as much again where it pays. None at effort none, nor with 1.
   index_t columns = 0;
   vector_order columns_order = vector_order::row_major;  ///< how the `columns` lie
   int block_size = 0;                                    ///< CUDA: threads per block, a multiple of 32 up to 1024
