@@ -101,8 +101,8 @@ inline bool has_rows_alike(const csr_stats& s) {
   return s.max > 0 && (s.max <= short_rows::longest || (s.max <= longest && s.skew < skew_of_alike));
 }
 
-/// Whether csr.pieces turns column-major X into rows, which are lines or not. Rows of one length may be long: by columns
-/// they do not wait for each other (H200, 547 x 548 dense, 8 columns of f32: 16.7 us, turned 18.9).
+/// Whether csr.pieces turns column-major X into rows, which are lines or not. Rows of one length may be long: by
+/// columns they do not wait for each other (H200, 547 x 548 dense, 8 columns of f32: 16.7 us, turned 18.9).
 inline turning_bounds pieces_turning(const csr_stats& s, bool in_lines) {
   const bool alike = has_rows_alike(s) || (s.max > 0 && s.skew < skew_of_alike);
   return in_lines ? turning_bounds::of_streams() : turning_bounds::of_short_pieces(alike);

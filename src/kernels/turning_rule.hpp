@@ -71,8 +71,8 @@ inline std::int64_t entry_bytes(const csr_stats& s, std::size_t value_bytes) {
   return s.nnz * static_cast<std::int64_t>(value_bytes + sizeof(index_t));
 }
 
-/// What a plan that was not told of column-major vectors may have room for: a share of the matrix, or 8 MB, or 1/2048 of
-/// the device's memory.
+/// What a plan that was not told of column-major vectors may have room for: a share of the matrix, or 8 MB, or 1/2048
+/// of the device's memory.
 class untold_room {
  public:
   untold_room(const csr_stats& s, std::size_t value_bytes, std::size_t device_bytes)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <tulle/tulle.hpp>
 #include <vector>
 
@@ -103,7 +104,7 @@ TEST(RowPaths, GiveTheSameBitsInLargeMatrices) {
 
 TEST(RowPaths, AreOfThoseThatTheProcessorHas) {
   for (const double mean : {0.0, 0.5, 3.0, 20.0, 5000.0}) {
-    for (const cpu::row_ends ends : {cpu::row_ends::alike, cpu::row_ends::not_many, cpu::row_ends::many}) {
+    for (const cpu::row_ends ends : {cpu::row_ends::foreseen, cpu::row_ends::not_many, cpu::row_ends::many}) {
       for (const scalar_type t : {scalar_type::f64, scalar_type::f32}) {
         for (const bool sorts : {false, true}) {
           const cpu::row_path chosen = cpu::fastest_row_path(t, mean, ends, sorts);
@@ -153,28 +154,32 @@ TEST(RowOrder, HoldsEveryRowOfAWindowOnceByLength) {
   EXPECT_EQ(cpu::row_order(rowptr.data(), 4, 4).windows(), 0U);
 }
 
-TEST(RowPaths, EndsAreForeseenWhereMostLengthsRepeatOrRowsAreFew) {
+TEST(RowPaths, EndsAreForeseenWhereLengthsFollowEachOtherOrRowsAreFew) {
   const auto ends = [](const std::vector<std::int32_t>& rowptr, int threads = 1) {
     const csr_view<double, std::int32_t> a{
         static_cast<index_t>(rowptr.size()) - 1, 1, rowptr.back(), rowptr.data(), nullptr, nullptr};
     return cpu::row_ends_of(a, threads);
   };
-  std::vector<std::int32_t> alike{0}, by_turns{0}, one_long{0}, few{0, 1, 5, 5, 90}, few_but_long{0};
+  std::vector<std::int32_t> alike{0}, by_turns{0}, mixed{0}, one_long{0}, few{0, 1, 5, 5, 90}, few_but_long{0};
+  std::mt19937 random(1);
+  const auto one_of = [&](unsigned count) { return static_cast<std::int32_t>(random() % count); };
   for (int row = 0; row < 20'000; ++row) {
     alike.push_back(alike.back() + 3);
-    by_turns.push_back(by_turns.back() + 1 + row % 2);
+    by_turns.push_back(by_turns.back() + 1 + row % 3);
+    mixed.push_back(mixed.back() + 1 + one_of(2));
     one_long.push_back(one_long.back() + (row == 77 ? 10'000 : 2));
   }
-  for (int row = 0; row < 3000; ++row) few_but_long.push_back(few_but_long.back() + 30 + row % 2);
-  EXPECT_EQ(ends(alike), cpu::row_ends::alike);
-  EXPECT_EQ(ends(by_turns), cpu::row_ends::many);
-  EXPECT_EQ(ends(by_turns, 2), cpu::row_ends::many) << "10,000 rows each";
+  for (int row = 0; row < 3000; ++row) few_but_long.push_back(few_but_long.back() + 30 + one_of(2));
+  EXPECT_EQ(ends(alike), cpu::row_ends::foreseen);
+  EXPECT_EQ(ends(by_turns), cpu::row_ends::foreseen);
+  EXPECT_EQ(ends(mixed), cpu::row_ends::many);
+  EXPECT_EQ(ends(mixed, 2), cpu::row_ends::many) << "10,000 rows each";
   EXPECT_EQ(ends(few_but_long), cpu::row_ends::not_many);
   EXPECT_EQ(ends(few_but_long, 8), cpu::row_ends::not_many);
-  EXPECT_EQ(ends(by_turns, 4), cpu::row_ends::alike) << "7,500 each are remembered";
-  EXPECT_EQ(ends(one_long), cpu::row_ends::alike);
-  EXPECT_EQ(ends(few), cpu::row_ends::alike);
-  EXPECT_EQ(ends({0}), cpu::row_ends::alike);
+  EXPECT_EQ(ends(mixed, 4), cpu::row_ends::foreseen) << "7,500 each are remembered";
+  EXPECT_EQ(ends(one_long), cpu::row_ends::foreseen);
+  EXPECT_EQ(ends(few), cpu::row_ends::foreseen);
+  EXPECT_EQ(ends({0}), cpu::row_ends::foreseen);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ constexpr std::array paths{row_path::avx2, row_path::avx2_masked, row_path::avx2
 /// Entries of a row above which order of length gains nothing where it is guessed wrong, and loses up to half of the
 /// speed where memory has to be read row by row in that order.
 constexpr index_t most_by_length = 8;
-constexpr std::array all_ends{row_ends::alike, row_ends::not_many, row_ends::many};
+constexpr std::array all_ends{row_ends::foreseen, row_ends::not_many, row_ends::many};
 /// Of a path: its number, for rows in order and rows that may be sorted, f64 and f32, each of `all_ends`, and
 /// `lengths`.
 char letter(row_path path) { return static_cast<char>('0' + static_cast<int>(path)); }
@@ -47,7 +47,7 @@ class subject {
  public:
   subject(index_t length, row_ends ends) {
     constexpr index_t cols = 1 << 10;
-    const bool alike = ends == row_ends::alike;
+    const bool alike = ends == row_ends::foreseen;
     const index_t rows = ends == row_ends::not_many ? not_many_rows * 3 / 4 : (alike ? 1 << 15 : 1 << 17) / length;
     const index_t same = length % 8 == 0 ? length - 3 : length;
     std::mt19937 random(1);
@@ -100,7 +100,7 @@ std::array<char, 2> fastest(index_t length, row_ends ends) {
   least.fill(std::numeric_limits<double>::infinity());
   for (int i = 0; i < turns; ++i) {
     for (std::size_t p = 0; p < candidates().size(); ++p) {
-      if (p == by_length && (ends == row_ends::alike || length > most_by_length)) continue;
+      if (p == by_length && (ends == row_ends::foreseen || length > most_by_length)) continue;
       for (int k = 0; k < times; ++k) least[p] = std::min(least[p], rows.measure(paths[p]));
     }
   }
