@@ -61,8 +61,8 @@ class csr_pieces final : public csr_operator<T, O> {
         turning_others_(s, sizeof(T), pieces_turning(s, /*in_lines=*/false)) {
     const bool by_columns = told_ && o.columns_order == vector_order::column_major;
     const bool turns = by_columns && turning_pays(o.columns);
-    const bool in_lines =
-        told_ ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns) : !stays_whole(usual_columns);
+    const bool in_lines = told_ ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns)
+                                : !stays_whole(usual_columns);
     const bool others = !(told_ && in_lines);  // rows of X that are no lines
     const bool is_short = others && short_piece::pays(s, sizeof(T));
     if (in_lines || is_short) {
@@ -284,7 +284,8 @@ class csr_pieces final : public csr_operator<T, O> {
   bool told_;          // how many columns come
   bool rows_alike_;    // no lane has much more of a row than the others, were rows whole
   bool starts_early_;  // a kernel may, before the one in front of it has ended
-  turning_rule turning_lines_, turning_others_;  // rows of X that are lines, and that are not
+  /// Of rows of X that are lines, and that are not.
+  turning_rule turning_lines_, turning_others_;
   std::optional<row_ends<O>> ends_;
   std::optional<division> by_lines_, by_short_;  // of rows as ends_ numbers them
   std::optional<division> by_lanes_;             // of all, where they are not alike
