@@ -15,7 +15,7 @@ namespace {
 class window_ahead {
  public:
   /// Where caches do not hold A, and rows are not so short that asking costs more. Zen 3, one thread, time over that
-  /// without: of 4 million entries 0.44 to 1.0 (with 1 or 2 a row 1.05 to 1.24), of 600,000 0.9 to 1.2.
+  /// without: of 4 million entries 0.44 to 1.0 (2 to 3 a row 0.8 to 1.2, fewer 1.05 to 1.24), of 600,000 0.9 to 1.2.
   template <scalar T, offset O>
   static bool pays(const csr_view<T, O>& a) {
     constexpr std::int64_t least_bytes = 16 << 20, least_mean = 2;
