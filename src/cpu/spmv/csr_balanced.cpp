@@ -24,9 +24,10 @@ class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_bala
         parts_(static_cast<std::size_t>(this->threads_)),
         many_(ctx, a, ctx.threads(), told) {
     const bool sorts = told.effort != spmv_effort::none;
+    const auto paths = row_paths::of<V>(a, this->threads_);
     for (int i = 0; i < this->threads_; ++i) {
       part<V>& p = parts_[i] = {merge_path_part(a, i, this->threads_)};
-      walks_.push_back(row_walk::of<V>(a, first_whole(p), p.last, this->threads_, sorts));
+      walks_.push_back(row_walk::of(a, first_whole(p), p.last, paths, sorts));
     }
     this->path_ = walks_[0].path();
   }

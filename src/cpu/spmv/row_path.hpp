@@ -58,12 +58,21 @@ row_ends row_ends_of(csr_view<T, O> a, int threads) {
   }
   return a.rows / threads <= not_many_rows ? row_ends::not_many : row_ends::many;
 }
-template <scalar V, scalar T, offset O>
-row_path fastest_row_path(csr_view<T, O> a, int threads, bool sorts) {
-  const row_ends ends = row_ends_of(a, threads);
-  return fastest_row_path(scalar_type_of<V>, a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows, ends,
-                          sorts && ends != row_ends::foreseen);
-}
+
+/// What is fastest of the rows of a matrix.
+struct row_paths {
+  row_path in_place;
+  row_path of_all;  // where rows may be put in order by length
+
+  /// `threads` share the rows, which are looked at once.
+  template <scalar V, scalar T, offset O>
+  static row_paths of(csr_view<T, O> a, int threads) {
+    const row_ends ends = row_ends_of(a, threads);
+    const double mean = a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows;
+    const auto fastest = [&](bool sorts) { return fastest_row_path(scalar_type_of<V>, mean, ends, sorts); };
+    return {fastest(false), fastest(ends != row_ends::foreseen)};
+  }
+};
 
 /// What was found, for `tulle doctor`.
 std::string describe_row_paths();

@@ -21,13 +21,12 @@ concept takes_any_order = std::same_as<Finish, scaled<V>>;
 class row_walk {
  public:
   row_walk() = default;
-  /// Of the rows [first, last) of `a`, one of `threads` such ranges. `sorts`: rows may be put in order.
-  template <scalar V, scalar T, offset O>
-  static row_walk of(csr_view<T, O> a, index_t first, index_t last, int threads, bool sorts) {
+  /// Of the rows [first, last) of `a`. `sorts`: rows may be put in order.
+  template <scalar T, offset O>
+  static row_walk of(csr_view<T, O> a, index_t first, index_t last, const row_paths& paths, bool sorts) {
     row_walk made;
-    made.in_place_ = fastest_row_path<V>(a, threads, false);
-    const bool by_length = sorts && fastest_row_path<V>(a, threads, true) == row_path::avx2_by_length;
-    if (by_length) made.order_ = row_order(a.rowptr, first, last);
+    made.in_place_ = paths.in_place;
+    if (sorts && paths.of_all == row_path::avx2_by_length) made.order_ = row_order(a.rowptr, first, last);
     return made;
   }
 

@@ -84,8 +84,8 @@ template <class Ahead, scalar T, offset O, scalar V, class Finish>
     for (const row_order::run* run = order.begin(w); run != order.end(w); rows += run->count, ++run) {
       const int count = run->count;
       switch (run->length) {
-#define TULLE_ROWS_OF(N)                          \
-  case N:                                         \
+#define TULLE_ROWS_OF(N)                                \
+  case N:                                               \
     take_rows<N>(a, first, rows, count, x, mine, next); \
     break;
         TULLE_ROWS_OF(0)
