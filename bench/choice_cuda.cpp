@@ -1,5 +1,5 @@
-// What every kernel takes on a GPU, on families of generated matrices, beside what `default` takes and the vendor's
-// CSR and COO: the measurements that tools/tune fits the costs of src/plan/spmv_costs_cuda.hpp to.
+// What every kernel takes on a GPU, on families of generated matrices, beside what `default` takes, what a plan at effort
+// max takes and the vendor's CSR and COO: the measurements that tools/tune fits the costs of src/plan/spmv_costs_cuda.hpp to.
 //
 //   tulle_choice_cuda RECORD.jsonl SECONDS [few|more|left-out]   measures until that time has gone by, a line per
 //   matrix
@@ -105,14 +105,16 @@ class stand {
       make[c.name] = std::round(c.make_us);
       bytes[c.name] = c.op->matrix_bytes();
     }
-    std::vector<double> of_plan;
-    for (int i = 0; i < 2; ++i) {
-      const std::vector<double> t = cold([&] { plan.apply(1, x_, 0, y_); });
-      of_plan.insert(of_plan.end(), t.begin(), t.end());
-    }
+    const double chosen = time_of(plan);
+    spmv_options told;
+    told.effort = spmv_effort::max;
+    any_spmv_plan measured(ctx_, a_, told);
     return {{"chosen", std::string(plan.kernel())},
-            {"chosen_us", rounded(median(of_plan))},
+            {"chosen_us", chosen},
             {"plan_us", std::round(planned_)},
+            {"measured", std::string(measured.kernel())},
+            {"measured_us", time_of(measured)},
+            {"plan_max_us", std::round(measured.plan_microseconds())},
             {"us", us},
             {"make_us", make},
             {"bytes", bytes},
@@ -187,6 +189,15 @@ class stand {
       times.push_back(events_[2 * i + 1].microseconds_since(events_[2 * i]));
     }
     return times;
+  }
+  /// Twice as many samples as one candidate takes at a time.
+  double time_of(any_spmv_plan& plan) {
+    std::vector<double> times;
+    for (int i = 0; i < 2; ++i) {
+      const std::vector<double> t = cold([&] { plan.apply(1, x_, 0, y_); });
+      times.insert(times.end(), t.begin(), t.end());
+    }
+    return rounded(median(times));
   }
   auto applying(candidate& c) {
     return [this, &c] { c.op->apply(1, x_.data(), 0, y_.data(), ctx_.stream()); };
