@@ -354,7 +354,8 @@ void any_spmv_plan::impl::tune(double budget) {
     reason = measured_before;
     return;
   }
-  tuning result = fastest_kernel(ctx, {source.ref(), stats, options}, production_kernels(ctx.backend()),
+  tuning result = fastest_kernel(ctx, {source.ref(), stats, options},
+                                 most_promising_first(production_kernels(ctx.backend()), stats, types().matrix(), ctx.info()),
                                  {kernel, op.get()}, budget);
   kernel = result.kernel;
   if (result.faster != nullptr) {

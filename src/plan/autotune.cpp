@@ -33,6 +33,8 @@ constexpr int samples = 10, samples_of_rows = 5, samples_to_confirm = 15;
 constexpr double clearly = 0.97;
 /// A kernel this many times slower than the fastest is not timed to the end.
 constexpr double hopeless = 4;
+/// One run of so many microseconds is believed at once: it is no first launch that waits for its code to be loaded.
+constexpr double long_run = 20'000;
 /// What planning may take before one was seen, in applications: a conversion sorts or copies the whole matrix.
 constexpr double conversion_guess = 50;
 constexpr double in_place_guess = 3;
@@ -69,7 +71,7 @@ class bench_stand {
   timing measure(spmv_operator& op, double fastest = std::numeric_limits<double>::infinity()) {
     const auto apply = applying(op);
     double last = 0;
-    for (int i = 0; i < warm_up_runs; ++i) last = sample(apply, 1);
+    for (int i = 0; i < warm_up_runs && last <= std::max(long_run, hopeless * fastest); ++i) last = sample(apply, 1);
     if (last > hopeless * fastest) return {last, last};
     const int count = in_a_row(last);
     std::array<double, samples> times{};

@@ -293,4 +293,14 @@ double time_over_least_cuda(std::string_view kernel, const csr_stats& stats, typ
   return of_kernel / least;
 }
 
+std::vector<const spmv_kernel*> most_promising_first(std::vector<const spmv_kernel*> kernels, const csr_stats& stats,
+                                                     type_key types, const device_info& device) {
+  if (device.backend != backend_kind::cuda) return kernels;
+  std::vector<std::pair<double, const spmv_kernel*>> ranked;
+  for (const spmv_kernel* k : kernels) ranked.emplace_back(time_over_least_cuda(k->name, stats, types, device), k);
+  std::ranges::stable_sort(ranked, {}, [](const auto& of) { return of.first; });
+  std::ranges::transform(ranked, kernels.begin(), [](const auto& of) { return of.second; });
+  return kernels;
+}
+
 }  // namespace tulle

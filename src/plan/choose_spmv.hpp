@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/processor.hpp"
+#include "kernels/spmv.hpp"
 
 namespace tulle {
 
@@ -39,5 +40,9 @@ spmv_choice choose_spmv_cpu(const csr_stats& stats, type_key types, int threads,
 std::string chosen_spmv_kernel(const csr_stats& stats, type_key types, const device_info& device, spmv_policy policy);
 /// What `kernel` is predicted to take on CUDA over what the fastest is; infinity where it would not be chosen at all.
 double time_over_least_cuda(std::string_view kernel, const csr_stats& stats, type_key types, const device_info& device);
+/// Kernels in the order to measure them: on CUDA those that are predicted to be the fastest come first, so that those
+/// that take a thousand times as long leave them something of a budget.
+std::vector<const spmv_kernel*> most_promising_first(std::vector<const spmv_kernel*> kernels, const csr_stats& stats,
+                                                     type_key types, const device_info& device);
 
 }  // namespace tulle

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "kernels/backends.hpp"
 #include "kernels/column_blocks.hpp"
@@ -280,6 +283,34 @@ std::string on_cpu(const csr_stats& s, type_key t = f64, processor_class process
 }
 constexpr processor_class classes_of_processors[] = {processor_class::gathers, processor_class::loads,
                                                      processor_class::narrow};
+
+TEST(MostPromisingFirst, PutsWhatIsPredictedBeforeWhatIsNot) {
+  const auto kernels = [](std::initializer_list<const char*> names) {
+    std::vector<spmv_kernel> out;
+    for (const char* name : names) out.push_back({.name = name});
+    return out;
+  };
+  const std::vector<spmv_kernel> table = kernels({"csr.thread", "csr.warp", "ell", "packed", "csr5"});
+  const auto ordered = [&](const csr_stats& s, type_key t, const device_info& device) {
+    std::vector<const spmv_kernel*> all;
+    for (const spmv_kernel& k : table) all.push_back(&k);
+    std::vector<std::string_view> names;
+    for (const spmv_kernel* k : most_promising_first(all, s, t, device)) names.push_back(k->name);
+    return names;
+  };
+  const csr_stats few_long = with_longest(regular(25, 1'200'000), 1'210'000);
+  const auto of_few_long = ordered(few_long, f64, gpu());
+  const auto place = [&](std::string_view name) { return std::ranges::find(of_few_long, name) - of_few_long.begin(); };
+  EXPECT_LT(place("packed"), place("csr.thread"));
+  EXPECT_LT(place("csr5"), place("csr.thread"));
+  EXPECT_LT(place("csr.thread"), place("csr.warp"));  // neither is predicted: as they were
+
+  const std::vector<std::string_view> as_they_were = {"csr.thread", "csr.warp", "ell", "packed", "csr5"};
+  EXPECT_EQ(ordered(few_long, i32, gpu()), as_they_were);
+  device_info cpu;
+  cpu.backend = backend_kind::cpu;
+  EXPECT_EQ(ordered(few_long, f64, cpu), as_they_were);
+}
 
 TEST(ChooseSpmvCpu, ThreadsShareLargeMatricesOnly) {
   EXPECT_EQ(on_cpu(regular(1'000, 5), i32), "csr.serial");
