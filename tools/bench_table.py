@@ -404,12 +404,18 @@ def choice_cuda_table(run: dict, kind: str) -> str:
         return markdown(["matrix", "", "nonzeros", "precision", "chosen, µs", "fastest of ours, µs", "vendor's fastest, µs", "regret",
                          "speed over the vendor's"], rows) + caption_line
 
+    def regret_and_speed(regrets: list, speeds: list) -> list:
+        if not regrets:
+            return ["-", "-"]
+        return [f"{geometric_mean(regrets):.3f} / {max(regrets):.2f}", f"{geometric_mean(speeds):.2f} / {min(speeds):.2f}"]
+
     def cells(of: list) -> list:
         out = [str(len({(x[0]["parameters"], x[0]["nnz"]) for x in of}))]
         for p in ("f64", "f32"):
-            regrets = [x[4] for x in of if x[0]["precision"] == p]
-            speeds = [x[5] for x in of if x[0]["precision"] == p]
-            out += [f"{geometric_mean(regrets):.3f} / {max(regrets):.2f}", f"{geometric_mean(speeds):.2f} / {min(speeds):.2f}"]
+            these = [x for x in of if x[0]["precision"] == p]
+            measured = [x for x in these if x[0].get("measured_us")]
+            out += regret_and_speed([x[4] for x in these], [x[5] for x in these])
+            out += regret_and_speed([x[0]["measured_us"] / x[2][0] for x in measured], [x[3][0] / x[0]["measured_us"] for x in measured])
         return out
 
     rows = []
@@ -421,7 +427,8 @@ def choice_cuda_table(run: dict, kind: str) -> str:
         families = {x[0]["family"] for x in of}
         by_loss = sorted(families, key=lambda f: (-geometric_mean([x[4] for x in of if x[0]["family"] == f]), f))
         rows += [[f, *cells([x for x in of if x[0]["family"] == f])] for f in by_loss]
-    return markdown(["family", "matrices", "f64, regret", "f64, over the vendor", "f32, regret", "f32, over the vendor"], rows) + caption_line
+    headings = [f"{p}, {what}" for p in ("f64", "f32") for what in ("regret", "over the vendor", "regret at effort max", "over the vendor at effort max")]
+    return markdown(["family", "matrices", *headings], rows) + caption_line
 
 
 def choice_cpu_table(run: dict, kind: str) -> str:
@@ -431,7 +438,8 @@ def choice_cpu_table(run: dict, kind: str) -> str:
         both = [k for k in ("csr.serial", "csr.balanced") if k in r["us"]]
         if both:  # a large matrix has what a plan takes alone
             r["us"] |= dict.fromkeys(both, min(r["us"][k] for k in both))
-    found = [(m, r, r["us"][r["chosen"]] / min(r["us"].values())) for m in run["choice_cpu"] for r in m["runs"]]
+    # Of a large matrix the record has what was chosen when it was measured, which may not be what is chosen now.
+    found = [(m, r, r["us"][r["chosen"]] / min(r["us"].values())) for m in run["choice_cpu"] for r in m["runs"] if r["chosen"] in r["us"]]
     group = lambda m: "real" if m["family"] == "real" else "fitted" if m["fitted"] else "judged"
     c = run["context"]
     caption_line = f"\n{c['device']}; commit {c['commit']}, {c['date'][:10]}.\n"

@@ -60,7 +60,7 @@ def non_negative(gram, right):
 
 
 def fit(samples, rounds=3):
-    """Costs c, so that sum(c_i t_i) is near the time, for samples (terms t, time). Relative errors above 0.3 count less, so that
+    """Costs c, so that sum(c_i t_i) is near the time, for samples (terms t, time). Relative errors above 0.6 count less, so that
     a few matrices that no term describes do not decide (Huber: Robust Estimation of a Location Parameter, 1964)."""
     terms = len(samples[0][0])
     scaled = [[t / time for t in of] for of, time in samples]
@@ -70,7 +70,7 @@ def fit(samples, rounds=3):
         right = [sum(w * s[i] for w, s in zip(weights, scaled)) for i in range(terms)]
         costs = non_negative(gram, right)
         errors = [abs(1 - sum(c * t for c, t in zip(costs, s))) for s in scaled]
-        weights = [min(1.0, 0.3 / max(e, 1e-9)) for e in errors]
+        weights = [min(1.0, 0.6 / max(e, 1e-9)) for e in errors]
     return costs
 
 

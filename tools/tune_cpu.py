@@ -20,7 +20,6 @@ HEADER = ROOT / "src/plan/spmv_costs_cpu.hpp"
 KERNELS = ["csr.serial", "packed", "sell", "bsr", "bin_bsr.compact"]  # kernels_cpu of the header
 TERMS = 12
 MOST_BYTES = {"gathers": 4 << 20, "loads": math.inf, "narrow": 32 << 20, ("narrow", "f32"): 64 << 20}  # by class of processors, as most_predicted_bytes_cpu of the header
-FIRST_ALONE = {("loads", "f32")}  # fitted to the first record: to those of all, families left out take 1.054 of the fastest and not 1.039 (Zen 5)
 FITTED_WHOLE = {("narrow", "f32")}  # to matrices of all sizes: better on the fitted families too. In f64 it is not
 LEAST_SAMPLES = 12
 LEAST_NONZEROS = 50
@@ -36,11 +35,10 @@ def small(run):
     return run["nnz"] * (value_bytes(run) + 4) <= most
 
 
-def is_fitted(run, first):
-    """Whether costs are fitted to it, `first` being the first record of its class."""
-    of = run["processor"], run["precision"]
-    sized = run["nnz"] >= LEAST_NONZEROS and (small(run) or of in FITTED_WHOLE)
-    return run["fitted"] and sized and (run["record"] == first or of not in FIRST_ALONE)
+def is_fitted(run):
+    """Whether costs are fitted to it."""
+    sized = small(run) or (run["processor"], run["precision"]) in FITTED_WHOLE
+    return run["fitted"] and run["nnz"] >= LEAST_NONZEROS and sized
 
 
 def fit_all(runs):
@@ -124,11 +122,10 @@ def main():
     for file in args.records:
         processor = json.loads(file.read_text())["context"]["processor"]
         lines = subprocess.run([args.program, file, "terms"], check=True, capture_output=True, text=True).stdout
-        runs = [json.loads(line) | {"processor": processor, "record": file} for line in lines.splitlines()]
+        runs = [json.loads(line) | {"processor": processor} for line in lines.splitlines()]
         of_class.setdefault(processor, {})[file] = runs
     for processor, records in of_class.items():
-        first = next(iter(records))
-        fitted = [r for runs in records.values() for r in runs if is_fitted(r, first)]
+        fitted = [r for runs in records.values() for r in runs if is_fitted(r)]
         costs = fit_all(fitted)
         for file, runs in records.items():
             print(f"{file.name} ({processor})")

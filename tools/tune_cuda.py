@@ -126,7 +126,7 @@ def write_results(file, context, cases, others, costs):
     found = [(True, c, k) for of in cases.values() for c, k in zip(of, choices_left_out(of))]
     found += [(False, c, choice(c, costs[p])) for p, of in others.items() for c in of]
     lines = [json.dumps({"family": c["family"], "parameters": c["parameters"], "nnz": c["nnz"], "precision": c["precision"],
-                         "fitted": fitted, "chosen": k, "us": c["us"]}) for fitted, c, k in found]
+                         "fitted": fitted, "chosen": k, "measured_us": c["measured_us"], "us": c["us"]}) for fitted, c, k in found]
     file.write_text(json.dumps({"context": context})[:-1] + ',\n"choice_cuda": [\n' + ",\n".join(lines) + "\n]}\n")
 
 

@@ -141,5 +141,45 @@ TEST_P(statistics_on_backend, equal_rows_have_no_deviation) {
   EXPECT_EQ(statistics(ctx(), clone(ctx(), a.view()).view()).stddev, 0);
 }
 
+/// Of all slices of 32 rows, none left out.
+double diagonal_share(const matrix& m) {
+  std::int64_t diagonals = 0, entries = 0;
+  for (index_t first = 0; first + 32 <= m.rows; first += 32) {
+    std::set<index_t> places;
+    for (index_t r = first; r < first + 32; ++r) {
+      for (auto k = m.rowptr[r]; k < m.rowptr[r + 1]; ++k) places.insert(m.colind[k] - r);
+      entries += m.length(r);
+    }
+    diagonals += static_cast<std::int64_t>(places.size());
+  }
+  return (1 - static_cast<double>(diagonals) / static_cast<double>(entries)) * 32 / 31;
+}
+
+TEST(DiagonalShare, IsNearThatOfAllSlices) {
+  const context host = context::cpu(1);
+  constexpr double of_samples = 0.03;  // slices differ by no more
+  for (const char* spec : {"gen:stencil:points=7,n=24", "gen:stencil:points=27,n=20", "gen:uniform:n=20000,degree=9",
+                           "gen:uniform:n=300,degree=4"}) {
+    SCOPED_TRACE(spec);
+    const matrix m{plain(generate<double>(host, spec))};
+    EXPECT_NEAR(statistics(host, m.on(host).view()).diagonal, diagonal_share(m), of_samples);
+  }
+}
+
+TEST(DiagonalShare, LeavesOutRowsThatAreFarLonger) {
+  const context host = context::cpu(1);
+  constexpr index_t n = 20'000;
+  matrix m;
+  m.cols = n;
+  for (index_t r = 0; r < n; ++r) {
+    const bool is_full = r % 1000 == 0;  // one would be 20,000 diagonals more
+    std::vector<index_t> columns;
+    for (index_t c = is_full ? 0 : std::max(r - 1, 0); c < (is_full ? n : std::min(r + 2, n)); ++c) columns.push_back(c);
+    m.add_row(columns);
+  }
+  m.values.assign(m.colind.size(), 1);
+  EXPECT_NEAR(statistics(host, m.on(host).view()).diagonal, 1, 0.03);
+}
+
 }  // namespace
 }  // namespace tulle::test

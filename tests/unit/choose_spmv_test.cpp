@@ -320,6 +320,7 @@ TEST(ChooseSpmvCpu, ThreadsShareLargeMatricesOnly) {
 
 TEST(ChooseSpmvCpu, PacksSmallMatricesWhoseRowsRepeat) {
   csr_stats few = regular(6, 65);
+  few.cols = 130, few.gather_sectors = 20;
   few.sell_padding = few.sell_sorted_padding = 2.9;  // lanes without rows
   for (const processor_class processor : classes_of_processors) {
     EXPECT_EQ(on_cpu(with(regular(900, 8.6), &csr_stats::diagonal, 1), f64, processor), "packed");
@@ -331,7 +332,8 @@ TEST(ChooseSpmvCpu, PacksSmallMatricesWhoseRowsRepeat) {
 
 TEST(ChooseSpmvCpu, TakesBlocksThatAreFull) {
   csr_stats s = regular(600, 23);
-  s.block_fill = {0, 0, 0.6, 0.5, 1, 0.4, 0.4, 0.3, 0.4};
+  s.stddev = 3.2, s.sell_padding = s.sell_sorted_padding = 1.15, s.gather_sectors = 6.2, s.diagonal = 0.94;
+  s.block_fill = {0, 0, 1, 0.5, 1, 0.4, 0.4, 0.3, 0.4};
   for (const processor_class processor : classes_of_processors) {
     for (const type_key t : {f64, f32}) {
       const std::string chosen = on_cpu(s, t, processor);
@@ -345,8 +347,8 @@ TEST(ChooseSpmvCpu, TakesBlocksThatAreFull) {
 }
 
 TEST(ChooseSpmvCpu, KeepsColumnsAsTheyAreWhereGathersAreSlow) {
-  csr_stats s = regular(20'000, 6);
-  s.stddev = 2.4, s.sell_padding = 1.6, s.sell_sorted_padding = 1.02, s.gather_sectors = 26;
+  csr_stats s = with_longest(regular(84'000, 5), 10);  // every other row is empty
+  s.stddev = 5, s.sell_padding = 2, s.sell_sorted_padding = 1.03, s.gather_sectors = 30, s.gather_span = 1900;
   EXPECT_EQ(on_cpu(s, f64, processor_class::gathers), "packed");
   EXPECT_EQ(on_cpu(s, f64, processor_class::loads), "sell");
 }
@@ -362,7 +364,7 @@ TEST(ChooseSpmvCpu, GivesNoReasonWhereNoneIsAskedFor) {
 }
 
 TEST(ChooseSpmvCpu, PacksWhereReadingTheMatrixIsWhatCosts) {
-  EXPECT_EQ(on_cpu(regular(500, 100)), "csr.balanced");  // too few slices
+  EXPECT_EQ(on_cpu(with(regular(500, 100), &csr_stats::gather_sectors, 28)), "csr.balanced");  // too few slices
   EXPECT_EQ(on_cpu(with(regular(100'000, 5), &csr_stats::sell_sorted_padding, 7)), "csr.balanced");
   csr_stats scattered = with(regular(1'000'000, 16), &csr_stats::gather_sectors, 32);
   EXPECT_EQ(on_cpu(scattered), "csr.balanced");

@@ -50,8 +50,8 @@ struct csr_stats {
   double offset_bytes = 0;
   /// Widest range of columns (max - min + 1) over aligned groups of 128 rows.
   index_t column_window = 0;
-  /// Share of the entries whose upper left neighbour is an entry, too: near 1 where rows repeat the row before, each column one
-  /// further. From a few rows at equal distances, on a CPU; else 0.
+  /// Share of entries with another further up on their diagonal among 32 rows, 1 where diagonals are whole: rows repeat the row
+  /// before, each column one further. From some slices of rows at equal distances, on a CPU; else 0.
   double diagonal = 0;
 };
 

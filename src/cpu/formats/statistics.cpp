@@ -217,33 +217,52 @@ void gather_statistics(const context& ctx, csr_view<T, O> a, std::int64_t most, 
   stats.gather_span = static_cast<double>(span) / static_cast<double>(sampled);
 }
 
-/// Entries of a row that follow one of the row before, one column further; rows are taken for sorted.
-std::int64_t count_following(const index_t* before, const index_t* before_end, const index_t* row, const index_t* row_end) {
-  std::int64_t found = 0;
-  while (before != before_end && row != row_end) {
-    const index_t wanted = *before + 1;
-    found += *row == wanted ? 1 : 0;
-    const bool advance_row = *row <= wanted;
-    before += wanted <= *row ? 1 : 0;
-    row += advance_row ? 1 : 0;
+/// Of some rows.
+struct diagonal_sample {
+  std::int64_t entries = 0;
+  std::int64_t diagonals = 0;  // different ones, told apart by hashed bits: about
+};
+
+/// Of the rows [first, last) without those of more than `longest` entries, which `packed` leaves in CSR.
+template <scalar T, offset O>
+diagonal_sample sample_diagonals(csr_view<T, O> a, index_t first, index_t last, std::int64_t longest) {
+  constexpr int bits = 16;
+  constexpr std::uint32_t golden = 0x9e3779b1;  // 2^32 over the golden ratio: Knuth, TAOCP 3, 6.4
+  std::uint64_t seen[(1 << bits) / 64] = {};
+  diagonal_sample found;
+  for (index_t row = first; row < last; ++row) {
+    const O begin = a.rowptr[row], end = a.rowptr[row + 1];
+    if (end - begin > longest) continue;
+    found.entries += end - begin;
+    for (O k = begin; k < end; ++k) {
+      const std::uint32_t at = static_cast<std::uint32_t>(a.colind[k] - row) * golden >> (32 - bits);
+      const std::uint64_t bit = std::uint64_t{1} << (at % 64);
+      found.diagonals += (seen[at / 64] & bit) == 0 ? 1 : 0;
+      seen[at / 64] |= bit;
+    }
   }
   return found;
 }
 
-/// From pairs of rows at equal distances with about so many entries.
+/// From slices of 32 rows, or of as many as hold about so many entries, at equal distances.
 template <scalar T, offset O>
 double diagonal_share(csr_view<T, O> a, std::int64_t entries) {
   if (a.rows < 2 || a.nnz == 0) return 0;
-  constexpr std::int64_t least_pairs = 8;
-  const std::int64_t pairs = a.rows - 1;
-  const std::int64_t count = std::min(pairs, std::max(least_pairs, entries * a.rows / static_cast<std::int64_t>(a.nnz) / 2));
-  std::int64_t following = 0, all = 0;
+  constexpr std::int64_t least_slices = 8, most_rows = 32, least_entries = 512;
+  const double mean = std::max(1.0, static_cast<double>(a.nnz) / a.rows);
+  const auto by_entries = static_cast<std::int64_t>(static_cast<double>(std::max(entries, least_entries)) / mean);
+  const auto deep = static_cast<index_t>(std::clamp<std::int64_t>(by_entries, 2, std::min<std::int64_t>(most_rows, a.rows)));
+  const std::int64_t slices = a.rows / deep, longest = longest_packed_row(a.rows, static_cast<std::int64_t>(a.nnz));
+  const std::int64_t count = std::min(slices, std::max(least_slices, by_entries / deep));
+  diagonal_sample all;
   for (std::int64_t i = 0; i < count; ++i) {
-    const O* const at = a.rowptr + i * pairs / count;
-    following += count_following(a.colind + at[0], a.colind + at[1], a.colind + at[1], a.colind + at[2]);
-    all += at[2] - at[1];
+    const auto first = static_cast<index_t>(i * slices / count) * deep;
+    const diagonal_sample of = sample_diagonals(a, first, first + deep, longest);
+    all.entries += of.entries, all.diagonals += of.diagonals;
   }
-  return all == 0 ? 0 : static_cast<double>(following) / static_cast<double>(all);
+  if (all.entries == 0) return 0;
+  const double again = 1 - static_cast<double>(all.diagonals) / static_cast<double>(all.entries);
+  return std::min(1.0, again * deep / (deep - 1));
 }
 
 /// How many entries a plan looks at for what it samples.
