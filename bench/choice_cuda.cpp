@@ -1,5 +1,6 @@
-// What every kernel takes on a GPU, on families of generated matrices, beside what `default` takes, what a plan at effort
-// max takes and the vendor's CSR and COO: the measurements that tools/tune fits the costs of src/plan/spmv_costs_cuda.hpp to.
+// What every kernel takes on a GPU, on families of generated matrices, beside what `default` takes, what a plan at
+// effort max takes and the vendor's CSR and COO: the measurements that tools/tune fits the costs of
+// src/plan/spmv_costs_cuda.hpp to.
 //
 //   tulle_choice_cuda RECORD.jsonl SECONDS [few|more|left-out]   measures until that time has gone by, a line per
 //   matrix

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <set>
 
 #include "support/on_battery.hpp"
@@ -173,8 +174,9 @@ TEST(DiagonalShare, LeavesOutRowsThatAreFarLonger) {
   m.cols = n;
   for (index_t r = 0; r < n; ++r) {
     const bool is_full = r % 1000 == 0;  // one would be 20,000 diagonals more
-    std::vector<index_t> columns;
-    for (index_t c = is_full ? 0 : std::max(r - 1, 0); c < (is_full ? n : std::min(r + 2, n)); ++c) columns.push_back(c);
+    const index_t first = is_full ? 0 : std::max(r - 1, 0), end = is_full ? n : std::min(r + 2, n);
+    std::vector<index_t> columns(static_cast<std::size_t>(end - first));
+    std::iota(columns.begin(), columns.end(), first);
     m.add_row(columns);
   }
   m.values.assign(m.colind.size(), 1);

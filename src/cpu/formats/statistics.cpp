@@ -251,7 +251,8 @@ double diagonal_share(csr_view<T, O> a, std::int64_t entries) {
   constexpr std::int64_t least_slices = 8, most_rows = 32, least_entries = 512;
   const double mean = std::max(1.0, static_cast<double>(a.nnz) / a.rows);
   const auto by_entries = static_cast<std::int64_t>(static_cast<double>(std::max(entries, least_entries)) / mean);
-  const auto deep = static_cast<index_t>(std::clamp<std::int64_t>(by_entries, 2, std::min<std::int64_t>(most_rows, a.rows)));
+  const std::int64_t most = std::min<std::int64_t>(most_rows, a.rows);
+  const auto deep = static_cast<index_t>(std::clamp<std::int64_t>(by_entries, 2, most));
   const std::int64_t slices = a.rows / deep, longest = longest_packed_row(a.rows, static_cast<std::int64_t>(a.nnz));
   const std::int64_t count = std::min(slices, std::max(least_slices, by_entries / deep));
   diagonal_sample all;
