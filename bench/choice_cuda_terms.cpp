@@ -34,7 +34,7 @@ int run(const char* file) {
       json of;
       for (const std::string_view k : cuda_candidates) of[std::string(k)] = terms.of(k).of;
       const type_key types{type, offset_type::i32};
-      const json took = r.value(precision, json{});
+      const json took = r.value(precision, json::object());
       fmt::print("{}\n", json{{"family", r.at("family")},
                               {"parameters", r.at("parameters")},
                               {"nnz", s.nnz},

@@ -382,7 +382,7 @@ def choices_table(run: dict, precision: str) -> str:
 
 
 def choice_cuda_table(run: dict, kind: str) -> str:
-    """What `default` takes on a GPU beside the fastest of its kernels and the vendor's fastest: by family, losses first; the worst
+    """What `default`, and by family effort max, takes on a GPU beside the fastest of its kernels and the vendor's fastest: by family, losses first; the worst
     of the families that nothing was fitted to and of the others (kind=worst); those slower than the vendor's (kind=vendor)."""
     def is_vendor(kernel: str) -> bool:
         return kernel.startswith("cusparse")
