@@ -130,7 +130,9 @@ struct alignas(64) worker {
       if (state.load(std::memory_order_acquire) == quit) return;
       if (!take()) continue;
       job->run(part);
-      state.store(idle, std::memory_order_release);
+      // In order with notify_all(), which looks whether somebody waits: a release store may still be on its way then,
+      // the caller fall asleep by the old value, and nobody wake it.
+      state.store(idle, std::memory_order_seq_cst);
       state.notify_all();
     }
   }

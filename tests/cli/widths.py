@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 
 from tool import environment
 
@@ -25,6 +26,7 @@ COMMANDS = ["generate --list", f"info {MESH}", "info gen:fem:n=4,dof=3 --gather 
             QUICK.format("spmv --warm --sweep threads --kernels csr.rows"), QUICK.format("spgemm --kernels gustavson"),
             QUICK.format("solve --kernels cg.operations"), QUICK.format("spmv --warm --kernels csr.split_rows --compare old.json --allow 1000")]
 FITS = ["doctor --threads 1", QUICK.format("spmv --no-diagnosis"), QUICK.format("spmv --precision-study --warm"), QUICK.format("solve")]  # and varies from machine to machine
+PATIENCE = 120  # seconds for a command, which takes one at most on a quiet machine
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 MASKS = [(r"(?<![\w.,=:-])~?-?\d[\d,.]*(?:e[-+]?\d+)?(?: (?:[num]?s|[kMGT]?B(?:/s)?)\b)?", "#"), (r"# - #|#%", "#"),
          (r"# +(bandwidth|latency|gather|imbalance)\b.*", "#  ?"), (r"# +-(?: +(?:bandwidth )?not measured.*)?$", "#  ?"), (r"\[threads=[^]]*\]", "[?]"), (r"(on cpu  +).*", r"\1?"),
@@ -34,18 +36,31 @@ MASKS = [(r"(?<![\w.,=:-])~?-?\d[\d,.]*(?:e[-+]?\d+)?(?: (?:[num]?s|[kMGT]?B(?:/
          (r"  because$|because, ", ""), (r"  \(# columns are too few for: because\)", "")]
 
 
+def threads_of(process):
+    """What the threads of a process that does not end wait for: a line each, of the kernel's state, wait and system call."""
+    tasks = pathlib.Path(f"/proc/{process.pid}/task")
+    return "".join(f"\n  {task.name}: {[(task / what).read_text().strip() for what in ('wchan', 'syscall')]}" for task in tasks.iterdir())
+
+
+def stop(process, said):
+    try:
+        said.append(f"no end within {PATIENCE} s; its threads:{threads_of(process)}")
+    except OSError as e:
+        said.append(f"no end within {PATIENCE} s: {e}")
+    process.kill()
+
+
 def run(binary, command, columns, folder, home, terminal):
     env = environment(home) | {"COLUMNS": str(columns)}
     if terminal:
         del env["NO_COLOR"]
-    arguments = {"cwd": folder, "env": env, "stdin": subprocess.DEVNULL, "stderr": subprocess.PIPE}
-    if not terminal:
-        done = subprocess.run([binary, *command.split()], stdout=subprocess.PIPE, **arguments, timeout=120)
-        return done.returncode, done.stdout.decode(), done.stderr.decode()
-    ours, theirs = pty.openpty()
+    ours, theirs = pty.openpty() if terminal else os.pipe()
+    said = []
     with tempfile.TemporaryFile() as err:
-        process = subprocess.Popen([binary, *command.split()], stdout=theirs, **(arguments | {"stderr": err}))
+        process = subprocess.Popen([binary, *command.split()], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=err)
         os.close(theirs)
+        timer = threading.Timer(PATIENCE, stop, [process, said])
+        timer.start()
         text = b""
         try:
             while piece := os.read(ours, 65536):
@@ -53,9 +68,10 @@ def run(binary, command, columns, folder, home, terminal):
         except OSError:  # that is how a terminal ends
             pass
         os.close(ours)
-        code = process.wait(timeout=120)
+        code = process.wait()
+        timer.cancel()
         err.seek(0)
-        return code, text.decode().replace("\r\n", "\n"), err.read().decode()
+        return code, text.decode().replace("\r\n", "\n"), "".join(said) + err.read().decode()
 
 
 def normalised(text):
