@@ -3,7 +3,8 @@
   tools/tune cpu [--program build/cpu-only/bin/tulle_choice_cpu] [--write] RECORD.json...
 
 Each record was measured on one class of processors (its context says which). Costs are fitted on the families that the records of a class
-call fitted, on one thread, where predictions are used (up to 4 or 32 MB of values and columns, or whatever the size). Printed: the regret (time of what
+call fitted, on one thread, where predictions are used (up to 4 or 32 MB of values and columns, or whatever the size), but not to
+times of kernels that a record's context calls changed: their code is another since. Printed: the regret (time of what
 is predicted fastest over that of the fastest kernel there is, geometric mean and worst) on them, on those left out, and by leaving out each
 family of the fitted in turn. With --write the costs are written into the header, and into each record what was fitted on what."""
 import argparse
@@ -47,10 +48,22 @@ def fit_all(runs):
     for kernel in KERNELS:
         for precision in ("f64", "f32"):
             samples = [(r["kernels"][kernel]["terms"], 1000 * r["us"][kernel]) for r in runs
-                       if r["precision"] == precision and r["threads"] == 1 and kernel in r["kernels"] and kernel in r["us"]]
+                       if r["precision"] == precision and r["threads"] == 1 and kernel in r["kernels"] and kernel in r["us"]
+                       and kernel not in r["changed"]]
             samples = [([*terms, *[0] * (TERMS - len(terms))], ns) for terms, ns in samples]
             costs[kernel, precision] = tune_costs.fit(samples) if len(samples) >= LEAST_SAMPLES else None
     return costs
+
+
+def bring_to_speed(runs, of):
+    """Times of one record as on the machine of another, `of`, by what the same kernels took on the same matrices on one thread: costs
+    are proportions, and a kernel that changed is fitted on fewer machines than the others."""
+    key = lambda r: (r["family"], r["nnz"], r["precision"], r["threads"])
+    there = {key(r): r["us"] for r in of}
+    ratios = [there[key(r)][k] / us for r in runs if r["threads"] == 1 and key(r) in there for k, us in r["us"].items()
+              if k in there[key(r)] and k not in r["changed"] and r["nnz"] >= LEAST_NONZEROS]
+    factor = tune_costs.geometric_mean(ratios)
+    return [r | {"us": {k: us * factor for k, us in r["us"].items()}} for r in runs]
 
 
 def predicted(run, costs):
@@ -120,12 +133,14 @@ def main():
     header = HEADER.read_text()
     of_class = {}
     for file in args.records:
-        processor = json.loads(file.read_text())["context"]["processor"]
+        context = json.loads(file.read_text())["context"]
+        processor, of_file = context["processor"], {"processor": context["processor"], "changed": context.get("changed", [])}
         lines = subprocess.run([args.program, file, "terms"], check=True, capture_output=True, text=True).stdout
-        runs = [json.loads(line) | {"processor": processor} for line in lines.splitlines()]
+        runs = [json.loads(line) | of_file for line in lines.splitlines()]
         of_class.setdefault(processor, {})[file] = runs
     for processor, records in of_class.items():
-        fitted = [r for runs in records.values() for r in runs if is_fitted(r)]
+        first = next(iter(records.values()))
+        fitted = [r for runs in records.values() for r in (runs if runs is first else bring_to_speed(runs, first)) if is_fitted(r)]
         costs = fit_all(fitted)
         for file, runs in records.items():
             print(f"{file.name} ({processor})")

@@ -20,6 +20,7 @@
 #include "kernels/bsr_block.hpp"
 #include "kernels/packed_parts.hpp"
 #include "kernels/processor.hpp"
+#include "kernels/x_reach.hpp"
 
 namespace tulle {
 
@@ -42,9 +43,7 @@ struct spmv_subject_cpu {
   spmv_subject_cpu(const csr_stats& s, std::size_t value_bytes, processor_class processor) {
     constexpr double l1_bytes = 32 << 10, l2_bytes = 1 << 20, lanes = 32, dense_sectors = 8, all_sectors = 32;
     value = static_cast<double>(value_bytes), rows = s.rows, nnz = static_cast<double>(s.nnz);
-    // Rows around read x around the same place: what 32 entries reach over, and some more.
-    constexpr double around = 4;
-    const double x_bytes = std::min(static_cast<double>(s.cols), around * s.gather_span) * value;
+    const double x_bytes = x_reach(s, value_bytes);
     scatter = std::clamp((s.gather_sectors - dense_sectors) / (all_sectors - dense_sectors), 0.0, 1.0);
     past_l1 = x_bytes > l1_bytes ? scatter * nnz : 0;
     past_l2 = scatter * nnz * std::max(0.0, std::log2(std::max(x_bytes, 1.0) / l2_bytes));
@@ -155,16 +154,16 @@ inline constexpr spmv_costs_cpu costs_by_gathers{{
       {92.6, 3.02, 0, 0.783, 0.0935, 0.78, 0.424, 7.6, 0.00246, 0, 0, 0}}},  // bin_bsr.compact
 }};
 inline constexpr spmv_costs_cpu costs_by_loads{{
-    {{{7.23, 0.553, 0.234, 0, 0.37, 0.124, 0.456, 0.00834, 0, 0, 0, 0},
-      {7.02, 0.741, 0.218, 0, 0.286, 0.166, 0.476, 0.00688, 0, 0, 0, 0}}},  // csr.serial
-    {{{32.7, 0, 4.08, 7.82, 0.958, 0.707, 1.08, 0.152, 0.277, 0.0139, 0.441, 7.92},
-      {24.2, 0.0919, 2.24, 6.15, 1.45, 0.665, 2.45, 0.165, 0.214, 0.0101, 0.418, 7.35}}},  // packed
-    {{{11.8, 5.85, 9.65, 0.398, 0.511, 0.0972, 0.271, 0.00748, 0, 0, 0, 0},
-      {13.1, 3.68, 11.6, 0.401, 0.138, 0.0732, 0.26, 0.00538, 0, 0, 0, 0}}},  // sell
-    {{{18.1, 0.888, 0.164, 0.966, 0.0947, 0.411, 1.12, 2.55, 0.0106, 0, 0, 0},
-      {19, 2.95, 0.00942, 1.08, 0.0569, 0.181, 0.49, 2.34, 0.00807, 0, 0, 0}}},  // bsr
-    {{{64.9, 2.57, 0, 0.52, 0.147, 0.229, 0.769, 1.01, 0.0103, 0, 0, 0},
-      {64.9, 2.32, 0, 0.679, 0.0799, 0.394, 0.732, 0.864, 0.012, 0, 0, 0}}},  // bin_bsr.compact
+    {{{8.47, 0.672, 0.263, 0, 0.439, 0.167, 0.543, 0.0105, 0, 0, 0, 0},
+      {7.97, 0.938, 0.245, 0, 0.286, 0.212, 0.493, 0.00848, 0, 0, 0, 0}}},  // csr.serial
+    {{{38.2, 0.286, 4.85, 9.61, 1.12, 0.812, 1.13, 0.206, 0.321, 0.0166, 0.538, 9.64},
+      {28.3, 0.451, 2.64, 7.61, 1.7, 0.758, 2.57, 0.219, 0.269, 0.0121, 0.51, 8.54}}},  // packed
+    {{{29.3, 7.09, 10.4, 0.424, 1.58, 0.278, 0.314, 0.012, 0, 0, 0, 0},
+      {32.6, 4.31, 9.19, 0.407, 1.24, 0.37, 0.23, 0.00531, 0, 0, 0, 0}}},  // sell
+    {{{21.5, 1.28, 0.2, 1.06, 0.121, 0.5, 0.889, 2.98, 0.0129, 0, 0, 0},
+      {23.1, 3.61, 0.0077, 1.25, 0.0698, 0.256, 0.429, 2.58, 0.00844, 0, 0, 0}}},  // bsr
+    {{{79.1, 3.05, 0, 0.545, 0.18, 0.335, 0.811, 1.49, 0.0126, 0, 0, 0},
+      {80.7, 2.61, 0, 0.799, 0.0951, 0.55, 0.826, 1.15, 0.0144, 0, 0, 0}}},  // bin_bsr.compact
 }};
 inline constexpr spmv_costs_cpu costs_by_narrow{{
     {{{6.7, 0.831, 0.324, 0.0792, 0.573, 0.288, 0.859, 0.00707, 0, 0, 0, 0},
@@ -198,20 +197,26 @@ constexpr double most_predicted_bytes_cpu(processor_class c, std::size_t value_b
 /// Microseconds from the offer of a part to the end of a region beyond what its longest part takes (note 0014).
 constexpr double hand_over_cpu = 1;
 
-/// What more threads gain beyond their number by `packed` beside CSR: from 10^5 to 10^6 nonzeros the second makes it 1.9
-/// to 2.6 times as fast, CSR 1.9 to 2.2 (Zen 3, 4 and 5; families of the fit).
-constexpr double gain_of_slices_cpu(processor_class c) { return c == processor_class::gathers ? 1 : 1.1; }
+/// What more threads gain beyond their number by `packed` beside CSR, and by `sell` where it loads x by the same
+/// instructions: from 10^5 to 10^6 nonzeros the second makes `packed` 1.9 to 2.6 times as fast, CSR 1.9 to 2.2 (Zen 3, 4
+/// and 5; families of the fit).
+constexpr double gain_of_slices_cpu(std::string_view kernel, processor_class c) {
+  const bool gains = c == processor_class::loads ? kernel == "packed" || kernel == "sell"
+                                                 : c == processor_class::narrow && kernel == "packed";
+  return gains ? 1.1 : 1;
+}
 
 /// Threads that share the work of a kernel: every one counts as long as there is work, and slices, for it.
 inline double shares_cpu(std::size_t kernel, const csr_stats& s, int threads, processor_class processor) {
   const std::int64_t work = std::int64_t{s.rows} + s.nnz;
-  if (kernels_cpu[kernel].kernel != "packed") return threads_for_product(threads, work);
+  const double gain = gain_of_slices_cpu(kernels_cpu[kernel].kernel, processor);
+  const auto with_gain = [gain](double shares) { return shares > 1 ? shares * gain : shares; };
+  if (kernels_cpu[kernel].kernel != "packed") return with_gain(threads_for_product(threads, work));
   const int all = packed_threads(threads, work, s.diagonal > 0.5);
   const auto shared_by = [](double pieces, double by) { return pieces / std::ceil(pieces / by); };
   const int parts = packed_parts(work);
   const double slices = std::max(std::ceil(s.rows / 32.0), 1.0);
-  const double shares = std::min(shared_by(parts, std::min(parts, all)), shared_by(slices, all));
-  return shares > 1 ? shares * gain_of_slices_cpu(processor) : shares;
+  return with_gain(std::min(shared_by(parts, std::min(parts, all)), shared_by(slices, all)));
 }
 
 /// Microseconds of each of `kernels_cpu`; infinite for kernels of blocks where these were not looked at, or are nearly

@@ -350,7 +350,7 @@ TEST(ChooseSpmvCpu, KeepsColumnsAsTheyAreWhereGathersAreSlow) {
   csr_stats s = with_longest(regular(84'000, 5), 10);  // every other row is empty
   s.stddev = 5, s.sell_padding = 2, s.sell_sorted_padding = 1.03, s.gather_sectors = 30, s.gather_span = 1900;
   EXPECT_EQ(on_cpu(s, f64, processor_class::gathers), "packed");
-  EXPECT_EQ(on_cpu(s, f64, processor_class::loads), "sell");
+  EXPECT_EQ(on_cpu(s, f64, processor_class::loads), "csr.balanced");  // 233 us on a Zen 4, sell 337, packed 335
 }
 
 TEST(ChooseSpmvCpu, GivesNoReasonWhereNoneIsAskedFor) {

@@ -126,6 +126,35 @@ TEST(RowPaths, AreOfThoseThatTheProcessorHas) {
   EXPECT_FALSE(cpu::describe_row_paths().empty());
 }
 
+TEST(RowPaths, AreMeasuredApartWhereXIsFar) {
+  for (const scalar_type t : {scalar_type::f64, scalar_type::f32}) {
+    const cpu::row_path chosen = cpu::fastest_far_row_path(t);
+    EXPECT_NE(chosen, cpu::row_path::avx2_by_length);
+    EXPECT_EQ(chosen == cpu::row_path::plain, cpu::best_isa() == isa::plain);
+    EXPECT_EQ(chosen, cpu::fastest_far_row_path(t)) << "once measured it stays";
+  }
+  EXPECT_EQ(cpu::fastest_far_row_path(scalar_type::i32), cpu::path_of(cpu::best_isa()));
+}
+
+TEST(XReach, IsFarWhereAMatrixStreamsAndXIsScatteredPastASecondLevelCache) {
+  csr_stats s;
+  s.cols = 1 << 19;
+  s.gather_span = s.cols;
+  s.gather_sectors = 31;
+  constexpr std::size_t large = std::size_t{32} << 20;
+  EXPECT_TRUE(scatters_beside_stream(s, large, 1, 8));
+  EXPECT_TRUE(scatters_beside_stream(s, large, 3, 8));
+  EXPECT_FALSE(scatters_beside_stream(s, large, 4, 8)) << "a thread's share stays in caches";
+  s.gather_sectors = 10;
+  EXPECT_FALSE(scatters_beside_stream(s, large, 1, 8)) << "entries of a row are side by side";
+  s.gather_sectors = 31;
+  s.gather_span = 100;
+  EXPECT_FALSE(scatters_beside_stream(s, large, 1, 8)) << "x is read around one place";
+  s.gather_span = s.cols = 1 << 24;
+  EXPECT_TRUE(scatters_beside_stream(s, large, 1, 8));
+  EXPECT_FALSE(scatters_beside_stream(s, large, 1, 8, most_gathered_beside_stream)) << "x comes out of memory";
+}
+
 TEST(RowOrder, HoldsEveryRowOfAWindowOnceByLength) {
   const std::vector<int> lengths{0, 3, 1, 700, 3, 255, 2, 0, 300};
   std::vector<std::int32_t> rowptr{0};

@@ -19,12 +19,12 @@ namespace {
 template <class T, class V, class O>
 class csr_balanced final : public csr_operator<T, O, finishing_operator<csr_balanced<T, V, O>, V>> {
  public:
-  csr_balanced(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& told)
+  csr_balanced(const context& ctx, csr_view<T, O> a, const csr_stats& stats, const spmv_options& told)
       : csr_operator<T, O, finishing_operator<csr_balanced, V>>(a, threads_for_product(ctx, a), threads_for_product(ctx, a) + 1),
         parts_(static_cast<std::size_t>(this->threads_)),
         many_(ctx, a, ctx.threads(), told) {
     const bool sorts = told.effort != spmv_effort::none;
-    const auto paths = row_paths::of<V>(a, this->threads_);
+    const auto paths = row_paths::of<V>(a, stats, this->threads_);
     for (int i = 0; i < this->threads_; ++i) {
       part<V>& p = parts_[i] = {merge_path_part(a, i, this->threads_)};
       walks_.push_back(row_walk::of(a, first_whole(p), p.last, paths, sorts));

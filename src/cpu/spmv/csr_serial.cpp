@@ -14,9 +14,9 @@ namespace {
 template <class T, class V, class O>
 class csr_serial final : public csr_operator<T, O, finishing_operator<csr_serial<T, V, O>, V>> {
  public:
-  csr_serial(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& told)
+  csr_serial(const context& ctx, csr_view<T, O> a, const csr_stats& stats, const spmv_options& told)
       : csr_operator<T, O, finishing_operator<csr_serial, V>>(a, 1, 1), many_(ctx, a, 1, told) {
-    walk_ = row_walk::of(a, 0, a.rows, row_paths::of<V>(a, 1), told.effort != spmv_effort::none);
+    walk_ = row_walk::of(a, 0, a.rows, row_paths::of<V>(a, stats, 1), told.effort != spmv_effort::none);
     this->path_ = walk_.path();
   }
 

@@ -36,6 +36,7 @@
 #include "kernels/packed_parts.hpp"
 #include "kernels/processor.hpp"
 #include "kernels/row_forms.hpp"
+#include "kernels/x_reach.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -43,19 +44,17 @@ namespace {
 /// Bytes of values for a thread below which they stay in its second-level cache and are stored whole: reading them
 /// costs nothing there, but widening them does. Looking them up in memory costs more.
 constexpr std::int64_t least_narrow_bytes = 1 << 20, least_looked_up_bytes = 4 * least_narrow_bytes;
-/// Bytes of the matrix for a thread above which gathers wait less for memory than single loads (Zen 5, 0.4 to 2 million
-/// entries, f64: loads take 0.95 of the time of gathers up to here, 1.09 above; note 0024).
-constexpr std::size_t most_loaded_bytes = 8 << 20;
 
 template <class T, class V, class O>
 class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V> {
  public:
-  packed_kernel(const context& ctx, csr_view<T, O> a, const csr_stats&, const spmv_options& options)
+  packed_kernel(const context& ctx, csr_view<T, O> a, const csr_stats& stats, const spmv_options& options)
       : finishing_operator<packed_kernel, V>(parts_for(a)),
         ctx_(ctx),
         threads_(threads_for_product(ctx, a)),
         sigma_(options.sigma > 0 ? (options.sigma + packed_lanes - 1) / packed_lanes * packed_lanes : default_sigma),
         options_(options),
+        stats_(stats),
         a_(a),
         parts_(static_cast<std::size_t>(parts_for(a))) {
     const int parts = parts_for(a);
@@ -260,7 +259,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     const std::size_t vectors = (static_cast<std::size_t>(a_.rows) + static_cast<std::size_t>(a_.cols)) * sizeof(V);
     streams_ = matrix_bytes() + vectors > ctx_.info().l2_bytes;
     x_by_loads_ = this_processor() == processor_class::loads &&
-                  matrix_bytes() <= static_cast<std::size_t>(threads_) * most_loaded_bytes;
+                  !scatters_beside_stream(stats_, matrix_bytes(), threads_, sizeof(V));
   }
 
   /// `bytes`: of the values of a thread.
@@ -283,6 +282,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   int threads_;
   index_t sigma_;  // rows of a window that may be sorted
   spmv_options options_;
+  csr_stats stats_;
   csr_view<T, O> a_;
   /// Where values may be stored in fewer bits than they have, no row is left out.
   std::int64_t longest_ =

@@ -21,9 +21,6 @@ namespace {
 
 constexpr std::array<index_t, 4> lengths{2, 6, 16, 48};
 constexpr std::array paths{row_path::avx2, row_path::avx2_masked, row_path::avx2_by_length, row_path::avx512};
-/// Entries of a row above which order of length gains nothing where it is guessed wrong, and loses up to half of the
-/// speed where memory has to be read row by row in that order.
-constexpr index_t most_by_length = 8;
 constexpr std::array all_ends{row_ends::foreseen, row_ends::not_many, row_ends::many};
 /// Of a path: its number, for rows in order and rows that may be sorted, f64 and f32, each of `all_ends`, and
 /// `lengths`.
@@ -40,24 +37,42 @@ std::size_t place(bool sorts, scalar_type vectors, row_ends ends, std::size_t le
   return (types * all_ends.size() + static_cast<std::size_t>(ends)) * lengths.size() + length;
 }
 
+/// How large a matrix that is measured is.
+struct extent {
+  index_t rows, cols;
+};
+
+/// Of one that stays in caches, and x in the first level's.
+extent near_extent(index_t length, row_ends ends) {
+  constexpr index_t cols = 1 << 10;
+  if (ends == row_ends::not_many) return {not_many_rows * 3 / 4, cols};
+  return {(ends == row_ends::foreseen ? 1 << 15 : 1 << 17) / length, cols};
+}
+
+/// Of one that comes out of memory, and x out of the third level's: values and columns of 32 MB, x of 4.
+template <scalar T>
+extent far_extent(index_t length) {
+  constexpr std::size_t entries = (std::size_t{32} << 20) / (sizeof(T) + sizeof(index_t));
+  return {static_cast<index_t>(entries) / length, static_cast<index_t>((std::size_t{4} << 20) / sizeof(T))};
+}
+
 /// A matrix whose rows are alike and have so many entries, three less where so many fill vectors, as few matrices' do;
 /// or from none to twice as many.
 template <scalar T>
 class subject {
  public:
-  subject(index_t length, row_ends ends) {
-    constexpr index_t cols = 1 << 10;
+  subject(index_t length, row_ends ends, extent size) {
+    const auto [rows, cols] = size;
     const bool alike = ends == row_ends::foreseen;
-    const index_t rows = ends == row_ends::not_many ? not_many_rows * 3 / 4 : (alike ? 1 << 15 : 1 << 17) / length;
     const index_t same = length % 8 == 0 ? length - 3 : length;
     std::mt19937 random(1);
     for (index_t row = 0; row < rows; ++row) {
       const index_t n = alike ? same : static_cast<index_t>(random() % static_cast<unsigned>(2 * length + 1));
-      for (index_t k = 0; k < n; ++k) colind_.push_back(static_cast<index_t>(random() % cols));
+      for (index_t k = 0; k < n; ++k) colind_.push_back(static_cast<index_t>(random() % static_cast<unsigned>(cols)));
       rowptr_.push_back(static_cast<std::int32_t>(colind_.size()));
     }
     values_.assign(colind_.size(), T{1});
-    x_.assign(cols, T{1});
+    x_.assign(static_cast<std::size_t>(cols), T{1});
     y_.assign(rowptr_.size() - 1, T{0});
     a_ = {static_cast<index_t>(y_.size()),
           cols,
@@ -90,12 +105,11 @@ class subject {
 /// The letters of what is fastest of rows in order, and of all: by the shortest of some products of each, by turns, as
 /// what takes the core away slows but some of them. A product is repeated where a processor may learn where rows end.
 template <scalar T>
-std::array<char, 2> fastest(index_t length, row_ends ends) {
-  constexpr int turns = 5;
+std::array<char, 2> fastest(index_t length, row_ends ends, extent size, int turns) {
   constexpr std::size_t by_length = 2;
   static_assert(paths[by_length] == row_path::avx2_by_length);
   const int times = ends == row_ends::not_many ? 3 : 1;
-  subject<T> rows(length, ends);
+  subject<T> rows(length, ends, size);
   std::array<double, paths.size()> least;
   least.fill(std::numeric_limits<double>::infinity());
   for (int i = 0; i < turns; ++i) {
@@ -116,10 +130,12 @@ std::array<char, 2> fastest(index_t length, row_ends ends) {
 }
 
 std::string measure() {
+  constexpr int turns = 5;
   std::string found(letters, letter(row_path::avx2));
   for (const row_ends ends : all_ends) {
     for (std::size_t i = 0; i < lengths.size(); ++i) {
-      const auto f64 = fastest<double>(lengths[i], ends), f32 = fastest<float>(lengths[i], ends);
+      const extent size = near_extent(lengths[i], ends);
+      const auto f64 = fastest<double>(lengths[i], ends, size, turns), f32 = fastest<float>(lengths[i], ends, size, turns);
       for (const bool sorts : {false, true}) {
         found[place(sorts, scalar_type::f64, ends, i)] = f64[sorts ? 1 : 0];
         found[place(sorts, scalar_type::f32, ends, i)] = f32[sorts ? 1 : 0];
@@ -129,21 +145,40 @@ std::string measure() {
   return found;
 }
 
-bool is_sound(const std::string& found) {
+/// The letter of what is fastest where x is far: how long rows are, and how well their ends are foreseen, matters less.
+template <scalar T>
+std::string measure_far() {
+  constexpr index_t length = 24;
+  constexpr int turns = 3;
+  return std::string(1, fastest<T>(length, row_ends::many, far_extent<T>(length), turns)[0]);
+}
+
+bool is_sound(const std::string& found, std::size_t wanted) {
   const auto is_one = [](char c) {
     return std::ranges::any_of(candidates(), [c](row_path p) { return letter(p) == c; });
   };
-  return found.size() == letters && std::ranges::all_of(found, is_one);
+  return found.size() == wanted && std::ranges::all_of(found, is_one);
+}
+
+/// `wanted` letters that were remembered as `what`, else what `measure` finds.
+template <class Measure>
+std::string remembered(std::string_view what, std::size_t wanted, const Measure& measure) {
+  const std::string key = fmt::format("{}/{}", what, context::cpu(1).info().name);
+  if (const auto known = cached_winner(key, "processor"); known && is_sound(*known, wanted)) return *known;
+  const std::string measured = measure();
+  remember_winner(key, measured, "processor");
+  return measured;
 }
 
 const std::string& found_by_time() {
-  static const std::string found = [] {
-    const std::string key = fmt::format("paths of rows, offsets once/{}", context::cpu(1).info().name);
-    if (const auto known = cached_winner(key, "processor"); known && is_sound(*known)) return *known;
-    const std::string measured = measure();
-    remember_winner(key, measured, "processor");
-    return measured;
-  }();
+  static const std::string found = remembered("paths of rows, offsets once", letters, measure);
+  return found;
+}
+
+template <scalar T>
+const std::string& found_far() {
+  static const std::string found =
+      remembered(fmt::format("path of rows, x far, {}", name(scalar_type_of<T>)), 1, measure_far<T>);
   return found;
 }
 
@@ -156,6 +191,11 @@ row_path fastest_row_path(scalar_type vectors, double mean, row_ends ends, bool 
   while (nearest + 1 < lengths.size() && mean * mean > static_cast<double>(lengths[nearest]) * lengths[nearest + 1])
     ++nearest;
   return static_cast<row_path>(found_by_time()[place(sorts, vectors, ends, nearest)] - '0');
+}
+
+row_path fastest_far_row_path(scalar_type vectors) {
+  if (candidates().empty() || vectors == scalar_type::i32) return path_of(best_isa());
+  return static_cast<row_path>((vectors == scalar_type::f64 ? found_far<double>() : found_far<float>())[0] - '0');
 }
 
 std::string describe_row_paths() {

@@ -8,6 +8,7 @@
 #include <tulle/formats/views.hpp>
 
 #include "cpu/spmv/rows.hpp"
+#include "kernels/x_reach.hpp"
 
 namespace tulle::cpu {
 
@@ -21,6 +22,14 @@ enum class row_ends : std::uint8_t { foreseen, not_many, many };
 /// and what was found is remembered in cache_directory() and by the process. `sorts`: rows may be put in order by
 /// length, which takes some nanoseconds a row.
 row_path fastest_row_path(scalar_type vectors, double mean, row_ends ends, bool sorts = false);
+
+/// The same for rows of more than 8 entries where `scatters_beside_stream`: some million entries are multiplied, 0.1 s,
+/// when a matrix first asks for it.
+row_path fastest_far_row_path(scalar_type vectors);
+
+/// Entries of a row above which order of length gains nothing where it is guessed wrong, and loses up to half of the
+/// speed where memory has to be read row by row in that order.
+constexpr double most_by_length = 8;
 
 /// Rows that a processor may remember the ends of; `fastest_row_path` measures what is fastest of so many, and of more.
 constexpr index_t not_many_rows = 4096;
@@ -66,9 +75,14 @@ struct row_paths {
 
   /// `threads` share the rows, which are looked at once.
   template <scalar V, scalar T, offset O>
-  static row_paths of(csr_view<T, O> a, int threads) {
+  static row_paths of(csr_view<T, O> a, const csr_stats& stats, int threads) {
     const row_ends ends = row_ends_of(a, threads);
     const double mean = a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows;
+    const std::size_t bytes = static_cast<std::size_t>(a.nnz) * (sizeof(T) + sizeof(index_t));
+    if (mean > most_by_length && scatters_beside_stream(stats, bytes, threads, sizeof(V), most_gathered_beside_stream)) {
+      const row_path path = fastest_far_row_path(scalar_type_of<V>);
+      return {path, path};
+    }
     const auto fastest = [&](bool sorts) { return fastest_row_path(scalar_type_of<V>, mean, ends, sorts); };
     return {fastest(false), fastest(ends != row_ends::foreseen)};
   }

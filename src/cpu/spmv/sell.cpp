@@ -2,8 +2,9 @@
 //
 // Method: SELL-C-sigma (Kreutzer, Hager, Wellein, Fehske, Bishop: A Unified Sparse Matrix Data Format for Efficient
 // General Sparse Matrix-Vector Multiply on Modern Processors with Wide SIMD Units, SISC 36, 2014). One thread takes
-// consecutive slices with an equal number of slots. Bytes per nonzero: (sizeof(T) + 4) times the padding, and per row
-// one y and, where rows moved, one index. Chosen where its loads are predicted to take less time than what `packed` decodes.
+// consecutive slices with an equal number of slots; with AVX-512 it gathers x, or loads it number by number where that is
+// faster. Bytes per nonzero: (sizeof(T) + 4) times the padding, and per row one y and, where rows moved, one index. Chosen
+// where its loads are predicted to take less time than what `packed` decodes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +18,11 @@
 #include "cpu/spmv/finishing_operator.hpp"
 #include "cpu/spmv/isa.hpp"
 #include "cpu/spmv/row_avx2.hpp"
+#include "cpu/spmv/row_avx512.hpp"
 #include "cpu/spmv/slots.hpp"
+#include "kernels/processor.hpp"
 #include "kernels/spmv.hpp"
+#include "kernels/x_reach.hpp"
 
 namespace tulle::cpu {
 namespace {
@@ -37,16 +41,20 @@ template <scalar T, scalar V, class Finish>
 }
 
 template <scalar T, scalar V, class Finish>
-[[gnu::always_inline]] inline void sell_slice(sell_view<T> a, index_t slice, Finish& out, const V* x) {
+void multiply_slices_plain(sell_view<T> a, index_t first, index_t last, const V* x, Finish& out) {
   constexpr index_t lanes = slot_lanes<T>;
-  alignas(64) V sum[sell_slice_rows] = {};
-  for (std::int64_t at = a.sliceptr[slice]; at < a.sliceptr[slice + 1]; at += sell_slice_rows) {
-    for (index_t l = 0; l < sell_slice_rows; l += lanes) {
-      prefetch_stream(a.values + at + l, a.colind + at + l);
-      add_slot(sum + l, a.values + at + l, a.colind + at + l, x, lanes);
+  Finish mine = out;
+  for (index_t slice = first; slice < last; ++slice) {
+    alignas(64) V sum[sell_slice_rows] = {};
+    for (std::int64_t at = a.sliceptr[slice]; at < a.sliceptr[slice + 1]; at += sell_slice_rows) {
+      for (index_t l = 0; l < sell_slice_rows; l += lanes) {
+        prefetch_stream(a.values + at + l, a.colind + at + l);
+        add_slot(sum + l, a.values + at + l, a.colind + at + l, x, lanes);
+      }
     }
+    finish_slice(a, slice, mine, static_cast<const V*>(sum));
   }
-  finish_slice(a, slice, out, static_cast<const V*>(sum));
+  out = mine;
 }
 
 #if TULLE_X86
@@ -73,7 +81,8 @@ template <scalar T, scalar V, class Finish>
   return _mm256_blendv_ps(_mm256_fmadd_ps(values, from_x, sum), sum, _mm256_castsi256_ps(columns));
 }
 
-/// The same with x loaded number by number, and the same bits: gathers of 256 bits take 1.5 to 3 times as long (Zen 3).
+/// x is loaded number by number, with the same bits: gathers of 256 bits take 1.5 to 3 times as long (Zen 3), those of 512
+/// bits 1.3 to 1.8 times where x is near (Zen 4).
 template <scalar T, scalar V, class Finish>
 [[TULLE_AVX2FMA, gnu::noinline]] void multiply_slices_avx2(sell_view<T> a, index_t first, index_t last, const V* x,
                                                            Finish& out) {
@@ -101,20 +110,52 @@ template <scalar T, scalar V, class Finish>
   }
   out = mine;
 }
+/// Bit l: whether row l has an entry, of as many rows as a vector has lanes.
+template <scalar V>
+[[gnu::always_inline, TULLE_AVX512]] inline __mmask16 existing_columns(const index_t* colind) {
+  if constexpr (avx512<V>::lanes == 8) {
+    return _mm256_cmpge_epi32_mask(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(colind)), _mm256_setzero_si256());
+  } else {
+    return _mm512_cmpge_epi32_mask(_mm512_loadu_si512(colind), _mm512_setzero_si512());
+  }
+}
+
+/// The same with gathers of x, and the same bits.
+template <scalar T, scalar V, class Finish>
+[[TULLE_AVX512, gnu::noinline]] void multiply_slices_avx512(sell_view<T> a, index_t first, index_t last, const V* x,
+                                                            Finish& out) {
+  using simd = avx512<V>;
+  using vector = decltype(simd::zero());
+  constexpr int lanes = simd::lanes, vectors = sell_slice_rows / lanes;
+  Finish mine = out;
+  for (index_t slice = first; slice < last; ++slice) {
+    vector sum[vectors];
+    for (int v = 0; v < vectors; ++v) sum[v] = simd::zero();
+    for (std::int64_t at = a.sliceptr[slice]; at < a.sliceptr[slice + 1]; at += sell_slice_rows) {
+      for (int v = 0; v < vectors; ++v) {
+        const T* const values = a.values + at + v * lanes;
+        const index_t* const colind = a.colind + at + v * lanes;
+        prefetch_stream(values, colind);
+        sum[v] = simd::madd(sum[v], existing_columns<V>(colind), values, colind, x);
+      }
+    }
+    alignas(64) V sums[sell_slice_rows];
+    std::memcpy(sums, sum, sizeof(sums));
+    finish_slice(a, slice, mine, static_cast<const V*>(sums));
+  }
+  out = mine;
+}
 #endif
 
 /// Knows no offsets, so that it is compiled once for both widths.
 template <scalar T, scalar V, class Finish>
 void multiply_slices(isa level, sell_view<T> a, index_t first, index_t last, const V* x, Finish& out) {
 #if TULLE_X86
+  if (level == isa::avx512) return multiply_slices_avx512(a, first, last, x, out);
   if (level == isa::avx2) return multiply_slices_avx2(a, first, last, x, out);
 #endif
-  with_isa(
-      level, [&]() __attribute__((always_inline)) {
-        Finish mine = out;
-        for (index_t slice = first; slice < last; ++slice) sell_slice(a, slice, mine, x);
-        out = mine;
-      });
+  (void)level;
+  multiply_slices_plain(a, first, last, x, out);
 }
 
 /// Sorting moves rows and scatters the stores: not worth it where padding is small without.
@@ -127,15 +168,17 @@ template <class T, class V, class O>
 class sell_kernel final : public finishing_operator<sell_kernel<T, V, O>, V> {
  public:
   sell_kernel(const context& ctx, csr_view<T, O> a, const csr_stats& stats, const spmv_options& options)
-      : sell_kernel(ctx, choose_sigma(stats, options), a) {}
-  sell_kernel(const context& ctx, index_t sigma, csr_view<T, O> a) : sell_kernel(ctx, sigma, to_sell(ctx, a, sigma)) {}
-  sell_kernel(const context& ctx, index_t sigma, sell<T> a)
+      : sell_kernel(ctx, stats, choose_sigma(stats, options), a) {}
+  sell_kernel(const context& ctx, const csr_stats& stats, index_t sigma, csr_view<T, O> a)
+      : sell_kernel(ctx, stats, sigma, to_sell(ctx, a, sigma)) {}
+  sell_kernel(const context& ctx, const csr_stats& stats, index_t sigma, sell<T> a)
       : finishing_operator<sell_kernel, V>(threads_for_product(ctx.threads(), static_cast<std::int64_t>(a.values.size()))),
         ctx_(ctx),
         sigma_(sigma),
         a_(std::move(a)),
         threads_(threads_for_product(ctx.threads(), static_cast<std::int64_t>(a_.values.size()))),
-        begin_(equal_shares(a_.sliceptr.data(), a_.slices, threads_)) {}
+        begin_(equal_shares(a_.sliceptr.data(), a_.slices, threads_)),
+        isa_(choose_isa(stats)) {}
 
   template <class Finish, class Done>
   void multiply(const Finish& start, const V* x, const Done& done) const {
@@ -158,12 +201,20 @@ class sell_kernel final : public finishing_operator<sell_kernel<T, V, O>, V> {
   }
 
  private:
+  /// Of 512 bits the kernel gathers.
+  [[nodiscard]] isa choose_isa(const csr_stats& stats) const {
+    const bool by_loads =
+        this_processor() == processor_class::loads &&
+        !scatters_beside_stream(stats, matrix_bytes(), threads_, sizeof(V), most_gathered_beside_stream);
+    return by_loads ? isa::avx2 : best_isa();
+  }
+
   context ctx_;
   index_t sigma_;
   sell<T> a_;
   int threads_;
   std::vector<index_t> begin_;  // the first slice of each thread, and the end
-  isa isa_ = best_isa();
+  isa isa_;
 };
 
 }  // namespace
