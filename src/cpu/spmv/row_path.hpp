@@ -8,6 +8,7 @@
 #include <tulle/formats/views.hpp>
 
 #include "cpu/spmv/rows.hpp"
+#include "kernels/processor.hpp"
 #include "kernels/x_reach.hpp"
 
 namespace tulle::cpu {
@@ -23,8 +24,8 @@ enum class row_ends : std::uint8_t { foreseen, not_many, many };
 /// length, which takes some nanoseconds a row.
 row_path fastest_row_path(scalar_type vectors, double mean, row_ends ends, bool sorts = false);
 
-/// The same for rows of more than 8 entries where `scatters_beside_stream`: some million entries are multiplied, 0.1 s,
-/// when a matrix first asks for it.
+/// The same for rows of more than 8 entries where `scatters_beside_stream` and gathers are slow with all in caches: some
+/// million entries are multiplied, 0.1 s, when a matrix first asks for it.
 row_path fastest_far_row_path(scalar_type vectors);
 
 /// Entries of a row above which order of length gains nothing where it is guessed wrong, and loses up to half of the
@@ -79,7 +80,8 @@ struct row_paths {
     const row_ends ends = row_ends_of(a, threads);
     const double mean = a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows;
     const std::size_t bytes = static_cast<std::size_t>(a.nnz) * (sizeof(T) + sizeof(index_t));
-    if (mean > most_by_length && scatters_beside_stream(stats, bytes, threads, sizeof(V), most_gathered_beside_stream)) {
+    if (mean > most_by_length && this_processor() == processor_class::loads &&
+        scatters_beside_stream(stats, bytes, threads, sizeof(V), most_gathered_beside_stream)) {
       const row_path path = fastest_far_row_path(scalar_type_of<V>);
       return {path, path};
     }

@@ -110,6 +110,7 @@ template <scalar T, scalar V, class Finish>
   }
   out = mine;
 }
+
 /// Bit l: whether row l has an entry, of as many rows as a vector has lanes.
 template <scalar V>
 [[gnu::always_inline, TULLE_AVX512]] inline __mmask16 existing_columns(const index_t* colind) {
