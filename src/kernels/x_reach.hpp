@@ -7,6 +7,7 @@
 #include <tulle/formats/stats.hpp>
 
 #include "kernels/formats.hpp"
+#include "kernels/processor.hpp"
 
 namespace tulle {
 
@@ -31,6 +32,13 @@ inline bool scatters_beside_stream(const csr_stats& s, std::size_t matrix_bytes,
   const double bytes = x_reach(s, value_bytes);
   return matrix_bytes > static_cast<std::size_t>(threads) * least_streamed && least <= bytes && bytes <= most &&
          s.gather_sectors >= scattered_sectors;
+}
+
+/// Whether this processor reads x of such a matrix number by number rather than by gathers of 512 bits.
+inline bool loads_x_singly(const csr_stats& s, std::size_t matrix_bytes, int threads, std::size_t value_bytes,
+                           double most = std::numeric_limits<double>::infinity()) {
+  return this_processor() == processor_class::loads &&
+         !scatters_beside_stream(s, matrix_bytes, threads, value_bytes, most);
 }
 
 }  // namespace tulle

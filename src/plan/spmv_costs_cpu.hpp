@@ -201,9 +201,8 @@ constexpr double hand_over_cpu = 1;
 /// instructions: from 10^5 to 10^6 nonzeros the second makes `packed` 1.9 to 2.6 times as fast, CSR 1.9 to 2.2 (Zen 3, 4
 /// and 5; families of the fit).
 constexpr double gain_of_slices_cpu(std::string_view kernel, processor_class c) {
-  const bool gains = c == processor_class::loads ? kernel == "packed" || kernel == "sell"
-                                                 : c == processor_class::narrow && kernel == "packed";
-  return gains ? 1.1 : 1;
+  if (kernel == "packed") return c == processor_class::gathers ? 1 : 1.1;
+  return kernel == "sell" && c == processor_class::loads ? 1.1 : 1;
 }
 
 /// Threads that share the work of a kernel: every one counts as long as there is work, and slices, for it.

@@ -40,7 +40,7 @@ MASKS = [(r"(?<![\w.,=:-])~?-?\d[\d,.]*(?:e[-+]?\d+)?(?: (?:[num]?s|[kMGT]?B(?:/
 
 
 def threads_of(process):
-    """What the threads of a process that does not end wait for: a line each, of the kernel's state, wait and system call."""
+    """What the threads of a process that does not end wait for: a line each, of where the kernel waits and the system call."""
     tasks = pathlib.Path(f"/proc/{process.pid}/task")
     return "".join(f"\n  {task.name}: {[(task / what).read_text().strip() for what in ('wchan', 'syscall')]}" for task in tasks.iterdir())
 

@@ -77,7 +77,6 @@ struct row_paths {
   /// `threads` share the rows, which are looked at once.
   template <scalar V, scalar T, offset O>
   static row_paths of(csr_view<T, O> a, const csr_stats& stats, int threads) {
-    const row_ends ends = row_ends_of(a, threads);
     const double mean = a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows;
     const std::size_t bytes = static_cast<std::size_t>(a.nnz) * (sizeof(T) + sizeof(index_t));
     if (mean > most_by_length && this_processor() == processor_class::loads &&
@@ -85,6 +84,7 @@ struct row_paths {
       const row_path path = fastest_far_row_path(scalar_type_of<V>);
       return {path, path};
     }
+    const row_ends ends = row_ends_of(a, threads);
     const auto fastest = [&](bool sorts) { return fastest_row_path(scalar_type_of<V>, mean, ends, sorts); };
     return {fastest(false), fastest(ends != row_ends::foreseen)};
   }

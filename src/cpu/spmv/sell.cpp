@@ -20,7 +20,6 @@
 #include "cpu/spmv/row_avx2.hpp"
 #include "cpu/spmv/row_avx512.hpp"
 #include "cpu/spmv/slots.hpp"
-#include "kernels/processor.hpp"
 #include "kernels/spmv.hpp"
 #include "kernels/x_reach.hpp"
 
@@ -204,9 +203,7 @@ class sell_kernel final : public finishing_operator<sell_kernel<T, V, O>, V> {
  private:
   /// Of 512 bits the kernel gathers.
   [[nodiscard]] isa choose_isa(const csr_stats& stats) const {
-    const bool by_loads =
-        this_processor() == processor_class::loads &&
-        !scatters_beside_stream(stats, matrix_bytes(), threads_, sizeof(V), most_gathered_beside_stream);
+    const bool by_loads = loads_x_singly(stats, matrix_bytes(), threads_, sizeof(V), most_gathered_beside_stream);
     return by_loads ? isa::avx2 : best_isa();
   }
 
