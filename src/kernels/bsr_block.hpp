@@ -51,7 +51,10 @@ class bsr_storage {
     const auto blocks = static_cast<std::size_t>(view_.blocks);
     const auto area = static_cast<std::size_t>(view_.block) * view_.block;
     return (static_cast<std::size_t>(view_.block_rows) + 1) * sizeof(O) +
-           blocks * (sizeof(index_t) + area * sizeof(T)) + (view_.mask != nullptr ? blocks * sizeof(std::uint64_t) : 0);
+           blocks * (sizeof(index_t) + area * sizeof(T)) + mask_bytes();
+  }
+  [[nodiscard]] std::size_t mask_bytes() const noexcept {
+    return view_.mask != nullptr ? static_cast<std::size_t>(view_.blocks) * sizeof(std::uint64_t) : 0;
   }
   [[nodiscard]] std::size_t owned_bytes() const noexcept { return owned_.values.empty() ? 0 : bytes(); }
 

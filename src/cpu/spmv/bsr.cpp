@@ -2,12 +2,14 @@
 //
 // Method: register-blocked CSR (Im, Yelick, Vuduc: Sparsity: Optimization Framework for Sparse Matrix Kernels, IJHPCA
 // 18, 2004). One thread takes consecutive block rows with an equal number of blocks. Bytes per nonzero:
-// (sizeof(T) + 4 / b^2) / fill for blocks of b x b, and 8 / (b^2 fill) for the mask where blocks are not full; the same
-// for up to 8 right-hand sides at once.
+// (sizeof(T) + 4 / b^2) / fill for blocks of b x b: masks of blocks that are not full are read where a sum is not finite
+// alone. Up to 8 right-hand sides at once, which read 8 / (b^2 fill) more of masks.
 // Chosen by name or by autotune.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -30,49 +32,122 @@ constexpr std::int64_t small_nnz = 65536;
 template <int B>
 constexpr std::uint64_t full_mask = ~std::uint64_t{0} >> (64 - B * B);
 
-/// sum(i, j) += block(i, j) x[j]: B * B independent sums. Where `mask` has no bit, nothing is added, NaN or not: a 0 is
-/// stored there, which adds nothing but where x is not finite. `whole`: x has all B elements.
 template <int B, scalar T>
-[[gnu::always_inline]] inline void add_block(T (&sum)[B * B], const T* block, const T* x, std::uint64_t mask,
-                                             bool whole) {
-  if (mask != full_mask<B> && whole) {
-    T probe = 0;
-    for (int j = 0; j < B; ++j) probe += x[j] * T{0};
-    if (probe == 0) mask = full_mask<B>;
-  }
-  if (mask == full_mask<B>) {
-    for (int i = 0; i < B; ++i) {
-#pragma omp simd
-      for (int j = 0; j < B; ++j) sum[i * B + j] += block[i * B + j] * x[j];
-    }
-    return;
-  }
-  for (int i = 0; i < B; ++i) {
-    for (int j = 0; j < B; ++j) {
-      if (mask >> (i * B + j) & 1) sum[i * B + j] += block[i * B + j] * x[j];
-    }
-  }
+[[gnu::always_inline]] inline bool finite(const T (&of)[B]) {
+  T probe = 0;
+  for (const T v : of) probe += v * T{0};
+  return probe == 0;
 }
 
-/// Hands the sums of the rows of a block row to `out`.
+/// The B * B sums of a block row in vectors, so that they stay in registers from block to block: a row of the block each,
+/// in as many lanes as the next power of 2, or both rows of a 2 x 2 block in one. Lanes past B hold what is not asked for.
+template <int B, scalar T>
+struct block_sums {
+  static constexpr int width = B == 2 ? 4 : static_cast<int>(std::bit_ceil(static_cast<unsigned>(B)));
+  static constexpr int rows = B == 2 ? 1 : B;
+  static constexpr int reach = B == 2 ? 2 : width;  // elements of x that are read
+  static constexpr auto each_row = std::make_integer_sequence<int, rows>();
+  typedef T vec __attribute__((vector_size(width * sizeof(T))));
+  typedef T loose __attribute__((vector_size(width * sizeof(T)), aligned(sizeof(T)), may_alias));
+
+  vec sum[rows] = {};
+
+  /// sum(i, j) += block(i, j) x[j], where x[0] to x[reach - 1] can be read.
+  [[gnu::always_inline]] void add(const T* block, const T* x) {
+    vec here, behind;
+    if constexpr (B == 2) {
+      here = vec{x[0], x[1], x[0], x[1]};
+    } else {
+      here = *reinterpret_cast<const loose*>(x);
+    }
+    turn(here, behind, std::make_integer_sequence<int, width>());
+    add_rows(block, here, behind, each_row);
+  }
+  /// The same where `mask` has a bit.
+  [[gnu::always_inline]] void add_masked(const T* block, const T* x, std::uint64_t mask) {
+    T sums[rows * width];
+    store(sums, each_row);
+    for (int i = 0; i < B; ++i) {
+      for (int j = 0; j < B; ++j) {
+        if (mask >> (i * B + j) & 1) sums[place(i, j)] += block[i * B + j] * x[j];
+      }
+    }
+    load(sums, each_row);
+  }
+  /// What the elements of row i sum to.
+  [[gnu::always_inline]] void totals(T (&total)[B]) const {
+    T sums[rows * width];
+    store(sums, each_row);
+    for (int i = 0; i < B; ++i) {
+      total[i] = 0;
+      for (int j = 0; j < B; ++j) total[i] += sums[place(i, j)];
+    }
+  }
+
+ private:
+  /// Where element (i, j) is summed. The last row ends with its vector, as nothing behind the block may be read.
+  static constexpr int place(int i, int j) {
+    return B == 2 ? i * B + j : i * width + (i == B - 1 ? width - B : 0) + j;
+  }
+  static constexpr int first_read(int i) { return B > 2 && i == B - 1 ? B * B - width : i * B; }
+
+  // Rows are taken by packs, not by loops: an array that a loop walks is not kept in registers.
+  template <int... i>
+  [[gnu::always_inline]] void add_rows(const T* block, const vec& here, const vec& behind,
+                                       std::integer_sequence<int, i...>) {
+    ((sum[i] += *reinterpret_cast<const loose*>(block + first_read(i)) * (i == B - 1 ? behind : here)), ...);
+  }
+  template <int... i>
+  [[gnu::always_inline]] void store(T* to, std::integer_sequence<int, i...>) const {
+    ((*reinterpret_cast<loose*>(to + i * width) = sum[i]), ...);
+  }
+  template <int... i>
+  [[gnu::always_inline]] void load(const T* from, std::integer_sequence<int, i...>) {
+    ((sum[i] = *reinterpret_cast<const loose*>(from + i * width)), ...);
+  }
+  /// x for the last row.
+  template <int... lane>
+  [[gnu::always_inline]] static void turn(const vec& x, vec& behind, std::integer_sequence<int, lane...>) {
+    behind = __builtin_shufflevector(x, x, (B == 2 ? lane : (lane + B) % width)...);
+  }
+};
+
+/// x from `column` on, so far as it is there, and zeros: where it is read past its end, from `room`.
+template <int Reach, scalar T>
+[[gnu::always_inline]] inline const T* reachable(const T* x, index_t column, index_t columns, T (&room)[Reach]) {
+  if (column + Reach <= columns) return x + column;
+  std::fill_n(room, Reach, T{0});
+  std::copy_n(x + column, columns - column, room);
+  return room;
+}
+
+/// Hands the sums of the rows of a block row to `out`. What a mask leaves out is stored as 0 and adds nothing where x is
+/// finite; so masks are looked at only where a sum is not.
 template <int B, scalar T, offset O, class Finish>
 [[gnu::always_inline]] inline void bsr_row(bsr_view<T, O> a, index_t block_row, const T* x, Finish& out) {
-  // Where registers do not hold it a vector across two cache lines waits for its store: up to 3 times as long (B = 5).
-  alignas(64) T sum[B * B] = {};
-  for (O k = a.rowptr[block_row]; k < a.rowptr[block_row + 1]; ++k) {
-    const T* block = a.values + static_cast<std::int64_t>(k) * B * B;
-    for (std::size_t line = 0; line < sizeof(sum); line += 64) prefetch_stream(block + line / sizeof(T), a.colind + k);
-    // Blocks that reach past the last column are not full.
-    const index_t column = a.colind[k] * B;
-    add_block<B>(sum, block, x + column, a.mask ? a.mask[k] : full_mask<B>, column + B <= a.cols);
+  const O begin = a.rowptr[block_row], end = a.rowptr[block_row + 1];
+  const auto values = [&](O k) { return a.values + static_cast<std::int64_t>(k) * B * B; };
+  T room[block_sums<B, T>::reach];
+  T total[B];
+  block_sums<B, T> sums;
+  for (O k = begin; k < end; ++k) {
+    const T* block = values(k);
+    for (std::size_t line = 0; line < B * B * sizeof(T); line += 64) {
+      prefetch_stream(block + line / sizeof(T), a.colind + k);
+    }
+    sums.add(block, reachable(x, a.colind[k] * B, a.cols, room));
+  }
+  sums.totals(total);
+  if (a.mask != nullptr && !finite(total)) [[unlikely]] {
+    block_sums<B, T> masked;
+    for (O k = begin; k < end; ++k) {
+      masked.add_masked(values(k), reachable(x, a.colind[k] * B, a.cols, room), a.mask[k]);
+    }
+    masked.totals(total);
   }
   const index_t first = block_row * B;
   const index_t count = std::min<index_t>(B, a.rows - first);
-  for (index_t i = 0; i < count; ++i) {
-    T total = 0;
-    for (int j = 0; j < B; ++j) total += sum[i * B + j];
-    out(first + i, total);
-  }
+  for (index_t i = 0; i < count; ++i) out(first + i, total[i]);
 }
 
 template <int B, scalar T, offset O, class Finish>
@@ -169,7 +244,7 @@ class bsr_kernel final : public finishing_operator<bsr_kernel<T, O>, T> {
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     return storage_.owned_bytes() + begin_.size() * sizeof(index_t);
   }
-  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes(); }
+  [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes() - storage_.mask_bytes(); }
   [[nodiscard]] std::string parameters() const override {
     return fmt::format("threads={} isa={} block={}", threads_, name(isa_), storage_.view().block);
   }
