@@ -2,9 +2,9 @@
 //
 // Method: register-blocked CSR (Im, Yelick, Vuduc: Sparsity: Optimization Framework for Sparse Matrix Kernels, IJHPCA
 // 18, 2004). One thread takes consecutive block rows with an equal number of blocks. Bytes per nonzero:
-// (sizeof(T) + 4 / b^2) / fill for blocks of b x b: masks of blocks that are not full are read where a sum is not finite
-// alone. Up to 8 right-hand sides at once, which read 8 / (b^2 fill) more of masks.
-// Chosen by name or by autotune.
+// (sizeof(T) + 4 / b^2) / fill for blocks of b x b: masks of blocks that are not full are read where a sum is not
+// finite alone. Up to 8 right-hand sides at once, which read 8 / (b^2 fill) more of masks. Chosen where its costs are the
+// least, by name, or by autotune.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,8 +39,9 @@ template <int B, scalar T>
   return probe == 0;
 }
 
-/// The B * B sums of a block row in vectors, so that they stay in registers from block to block: a row of the block each,
-/// in as many lanes as the next power of 2, or both rows of a 2 x 2 block in one. Lanes past B hold what is not asked for.
+/// The B * B sums of a block row in vectors, so that they stay in registers from block to block: a row of the block
+/// each, in as many lanes as the next power of 2, or both rows of a 2 x 2 block in one. Lanes past B hold what is not
+/// asked for.
 template <int B, scalar T>
 struct block_sums {
   static constexpr int width = B == 2 ? 4 : static_cast<int>(std::bit_ceil(static_cast<unsigned>(B)));
@@ -86,9 +87,7 @@ struct block_sums {
 
  private:
   /// Where element (i, j) is summed. The last row ends with its vector, as nothing behind the block may be read.
-  static constexpr int place(int i, int j) {
-    return B == 2 ? i * B + j : i * width + (i == B - 1 ? width - B : 0) + j;
-  }
+  static constexpr int place(int i, int j) { return B == 2 ? i * B + j : i * width + (i == B - 1 ? width - B : 0) + j; }
   static constexpr int first_read(int i) { return B > 2 && i == B - 1 ? B * B - width : i * B; }
 
   // Rows are taken by packs, not by loops: an array that a loop walks is not kept in registers.
@@ -121,8 +120,8 @@ template <int Reach, scalar T>
   return room;
 }
 
-/// Hands the sums of the rows of a block row to `out`. What a mask leaves out is stored as 0 and adds nothing where x is
-/// finite; so masks are looked at only where a sum is not.
+/// Hands the sums of the rows of a block row to `out`. What a mask leaves out is stored as 0 and adds nothing where x
+/// is finite; so masks are looked at only where a sum is not.
 template <int B, scalar T, offset O, class Finish>
 [[gnu::always_inline]] inline void bsr_row(bsr_view<T, O> a, index_t block_row, const T* x, Finish& out) {
   const O begin = a.rowptr[block_row], end = a.rowptr[block_row + 1];
@@ -234,8 +233,7 @@ class bsr_kernel final : public finishing_operator<bsr_kernel<T, O>, T> {
         const int live = std::min<index_t>(bsr_width, x.count - first);
         const strided_vectors from{at(x, first), live, x.row_stride, x.vector_stride};
         const many_output<T> to{{alpha, beta}, at(y, first), y.row_stride, y.vector_stride};
-        for_each_part(threads_,
-                      [&](int i) { bsr_rows_many<B>(isa_, a, begin_[i], begin_[i + 1], from, live, to); });
+        for_each_part(threads_, [&](int i) { bsr_rows_many<B>(isa_, a, begin_[i], begin_[i + 1], from, live, to); });
       }
     });
   }
