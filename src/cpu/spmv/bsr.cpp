@@ -114,7 +114,7 @@ struct block_sums {
 /// x from `column` on, so far as it is there, and zeros: where it is read past its end, from `room`.
 template <int Reach, scalar T>
 [[gnu::always_inline]] inline const T* reachable(const T* x, index_t column, index_t columns, T (&room)[Reach]) {
-  if (column + Reach <= columns) return x + column;
+  if (columns - column >= Reach) return x + column;
   std::fill_n(room, Reach, T{0});
   std::copy_n(x + column, columns - column, room);
   return room;
