@@ -3,13 +3,12 @@
 // Method: register-blocked CSR (Im, Yelick, Vuduc: Sparsity: Optimization Framework for Sparse Matrix Kernels, IJHPCA
 // 18, 2004). One thread takes consecutive block rows with an equal number of blocks. Bytes per nonzero:
 // (sizeof(T) + 4 / b^2) / fill for blocks of b x b: masks of blocks that are not full are read where a sum is not
-// finite alone. Up to 8 right-hand sides at once, which read 8 / (b^2 fill) more of masks. Chosen where its costs are the
-// least, by name, or by autotune.
+// finite alone. Up to 8 right-hand sides at once, which read 8 / (b^2 fill) more of masks. Chosen where its costs are
+// the least, by name, or by autotune.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -131,9 +130,8 @@ template <int B, scalar T, offset O, class Finish>
   block_sums<B, T> sums;
   for (O k = begin; k < end; ++k) {
     const T* block = values(k);
-    for (std::size_t line = 0; line < B * B * sizeof(T); line += 64) {
-      prefetch_stream(block + line / sizeof(T), a.colind + k);
-    }
+    constexpr std::size_t bytes = B * B * sizeof(T);
+    for (std::size_t line = 0; line < bytes; line += 64) prefetch_stream(block + line / sizeof(T), a.colind + k);
     sums.add(block, reachable(x, a.colind[k] * B, a.cols, room));
   }
   sums.totals(total);
