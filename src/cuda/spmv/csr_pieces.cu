@@ -37,13 +37,15 @@ constexpr int threads = 256;  // of a block
 
 /// More lanes along a row the longer rows are: few enough that several rows are waited for at once, and that short ones
 /// do not leave lanes without an entry. H200, f32, by columns: delaunay_n16 (6 a row) 25 us with 1 lane along a row, 20
-/// with 2.
+/// with 2. By columns the whole warp takes what would be more than 8 entries of a lane, which holds all 8 columns (a
+/// diagonal and a dense row and column, 138,000 entries, 8 columns of f32: 10.9 us with 32 entries, 10.5 with 8).
 warp_division division_for(double mean, int across) {
   double longer = across == 1 ? 4 : across >= 8 ? 8 : 16;
   const double factor = across >= 8 ? 2 : 4;
   warp_division by{across, 1, 0};
   for (; across * by.along < 32 && mean >= longer; longer *= factor) by.along *= 2;
-  by.alone = across * by.along == 32 ? std::numeric_limits<int>::max() : std::max(32, 8 * by.along);
+  const int least_alone = across == 1 ? 8 : 32;
+  by.alone = across * by.along == 32 ? std::numeric_limits<int>::max() : std::max(least_alone, 8 * by.along);
   return by;
 }
 
@@ -197,11 +199,15 @@ class csr_pieces final : public csr_operator<T, O> {
     if (in_lines || is_short) {
       columns -= columns % each;
       by_streams(pieces, in_lines, {from, x.row_stride, columns}, store, behind, stream);
-    } else if (is_by_row(x)) {
-      by_warps<4>(pieces, strided_rows<T, 1>{from, x.row_stride, 1, columns}, lanes_across(columns, 1), columns, store,
-                  stream);
     } else {
-      by_warps<2>(pieces, strided_rows<T, 8>{from, x.row_stride, x.vector_stride, columns}, 1, columns, store, stream);
+      const product_ahead ahead = ahead_of(this->a_, some_of<T>(x, 0, columns), behind);
+      if (is_by_row(x)) {
+        by_warps<4>(pieces, strided_rows<T, 1>{from, x.row_stride, 1, columns}, lanes_across(columns, 1), columns,
+                    store, ahead, stream);
+      } else {
+        by_warps<2>(pieces, strided_rows<T, 8>{from, x.row_stride, x.vector_stride, columns}, 1, columns, store, ahead,
+                    stream);
+      }
     }
     add_parts(pieces, columns, store, stream);
     return columns;
@@ -218,11 +224,12 @@ class csr_pieces final : public csr_operator<T, O> {
 
   template <int Flight, class Rows>
   void by_warps(const row_pieces<O>& pieces, const Rows& x, int across, index_t columns,
-                const scale_and_store_many<T>& store, cudaStream_t stream) {
+                const scale_and_store_many<T>& store, const product_ahead& ahead, cudaStream_t stream) {
     const warp_division by = division_for(mean_, across);
-    start("csr.pieces", csr_pieces_kernel<Flight, Rows, T, O>, pieces.view().count,
-          ceil_div(columns, across * Rows::count), threads, /*behind=*/false, stream, this->a_, pieces.view(), x, by,
-          store, part_sums<T>{parts_.data(), columns});
+    const auto kernel =
+        ahead.has_any() ? csr_pieces_kernel<true, Flight, Rows, T, O> : csr_pieces_kernel<false, Flight, Rows, T, O>;
+    start("csr.pieces", kernel, pieces.view().count, ceil_div(columns, across * Rows::count), threads, ahead.behind,
+          stream, this->a_, pieces.view(), x, by, store, part_sums<T>{parts_.data(), columns}, ahead);
   }
   template <int Across, bool Ahead>
   static auto stream_kernel(bool plain) {

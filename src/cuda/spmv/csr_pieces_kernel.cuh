@@ -4,6 +4,7 @@
 #include "cuda/device/grid.cuh"
 #include "cuda/spmv/many_walk.cuh"
 #include "cuda/spmv/part_sums.cuh"
+#include "cuda/spmv/product_ahead.cuh"
 
 namespace tulle::cuda {
 
@@ -17,11 +18,13 @@ struct warp_division {
 
 /// A warp takes a piece, as many rows at a time as it has groups of across * along lanes. What the lanes of a row sum
 /// is added by shuffles. blockIdx.y: panel of across * Rows::count columns.
-template <int Flight, class Rows, class T, class O>
+template <bool Ahead, int Flight, class Rows, class T, class O>
 __global__ void __launch_bounds__(256)
     csr_pieces_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, Rows rows_of_x, warp_division by,
-                      scale_and_store_many<T> store, part_sums<T> parts) {
+                      scale_and_store_many<T> store, part_sums<T> parts, const __grid_constant__ product_ahead ahead) {
   constexpr int count = Rows::count;
+  start_dependents();
+  if constexpr (Ahead) ahead.ask();
   const std::int64_t w = grid_thread() / 32;
   if (w >= pieces.count) return;
   const piece_begin<O> first = pieces.begin[w], last = pieces.begin[w + 1];
@@ -31,7 +34,7 @@ __global__ void __launch_bounds__(256)
   const int first_entry = lane_id() / across % along;
   const index_t column0 = static_cast<index_t>(blockIdx.y) * (across * count);
   const auto read = rows_of_x.from(column0).of(lane, across);
-  const std::int64_t segments = last.row - first.row + (last.entry > a.rowptr[last.row] ? 1 : 0);
+  const std::int64_t segments = last.row - first.row + 1;  // the last one may have no entry here
 
   const auto finish = [&](index_t row, O end, bool from_start, const T(&sum)[count]) {
     const bool whole = from_start && end == a.rowptr[row + 1];
@@ -45,15 +48,14 @@ __global__ void __launch_bounds__(256)
   };
 
   for (std::int64_t base = 0; base < segments; base += groups) {
-    const bool there = base + group < segments;
     const index_t row = first.row + static_cast<index_t>(base) + group;
     O begin = 0, end = 0;
-    bool from_start = true;
+    bool there = base + group < segments, from_start = true;
     if (there) {
       begin = a.rowptr[row];
-      end = a.rowptr[row + 1];
+      end = row < last.row ? a.rowptr[row + 1] : last.entry;
+      there = row < last.row || begin < end;
       if (base + group == 0 && first.entry > begin) begin = first.entry, from_start = false;
-      if (row == last.row) end = last.entry;
     }
     const bool by_all = end - begin > by.alone;
     T sum[count] = {};

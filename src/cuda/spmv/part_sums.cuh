@@ -17,13 +17,25 @@ struct part_sums {
   __device__ __forceinline__ T* at(std::int32_t place) const { return data + std::int64_t{place} * columns; }
 };
 
-/// The parts first, first + step, ... of a row.
+/// The parts first, first + step, ... of a row. Eight are read before any is added: left to itself the compiler, which
+/// does not know the step, reads one after another.
 template <class T>
 __device__ __forceinline__ T add_parts_of(const cut_row& cut, const part_sums<T>& parts, index_t column, int first,
                                           int step) {
+  constexpr int flight = 8;
   T sum{0};
-#pragma unroll 8
-  for (int i = first; i < cut.parts; i += step) sum = add(sum, parts.at(cut.first + i)[column]);
+  for (int i = first; i < cut.parts; i += flight * step) {
+    T part[flight];
+#pragma unroll
+    for (int f = 0; f < flight; ++f) {
+      const int at = i + f * step;
+      part[f] = at < cut.parts ? parts.at(cut.first + at)[column] : T{0};
+    }
+#pragma unroll
+    for (int f = 0; f < flight; ++f) {
+      if (i + f * step < cut.parts) sum = add(sum, part[f]);
+    }
+  }
   return sum;
 }
 
