@@ -39,6 +39,7 @@ struct packed_policy {
   // whose rows have ended wait for the others.
   static constexpr double lines_by_share = 6, lines_by_panels = 0.3, lines_least_skew = 4;
   static constexpr int lines_least = 2, lines_most_positions = 24, lines_most_part = 32;
+  static constexpr double few_most_share = 0.35;
   static constexpr double block_fill = 0.8;  // from which columns count from the first row of a block
 };
 
@@ -90,9 +91,30 @@ packed_shape shape_for_one(const context& ctx, const csr_stats& s, std::size_t v
   return shape;
 }
 
-packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value_bytes, index_t columns) {
-  const double panels = static_cast<double>(columns) * static_cast<double>(value_bytes) / 128;  // packed_many.cu
-  packed_shape shape = panels >= 1 ? shape_for_lines(ctx, s, panels) : shape_for_one(ctx, s, value_bytes);
+/// Of a few columns, which fill no line: no longer than those of lines, as a thread has as many rounds of loads. But not
+/// in f32 by columns where rows are of one length and entries many (H200, 8 columns, 100,000 to 500,000 entries: 1.0 to
+/// 1.3 of the time).
+packed_shape shape_for_few(const context& ctx, const csr_stats& s, std::size_t value_bytes, double panels,
+                           vector_order order) {
+  using policy = packed_policy;
+  packed_shape shape = shape_for_one(ctx, s, value_bytes);
+  const bool many = s.nnz >= policy::few_most_share * static_cast<double>(resident_lanes(ctx));
+  if (order == vector_order::column_major && value_bytes == 4 && s.skew < policy::lines_least_skew && many) return shape;
+  const packed_shape of_lines = shape_for_lines(ctx, s, panels);
+  shape.positions = std::min(shape.positions, of_lines.positions);
+  shape.part_length = std::min(shape.part_length, of_lines.part_length);
+  return shape;
+}
+
+packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value_bytes, const spmv_options& options) {
+  constexpr index_t few_columns = 4;  // from which on
+  const double panels = static_cast<double>(options.columns) * static_cast<double>(value_bytes) / 128;  // packed_many.cu
+  const auto slices = [&] {
+    if (panels >= 1) return shape_for_lines(ctx, s, panels);
+    if (options.columns >= few_columns) return shape_for_few(ctx, s, value_bytes, panels, options.columns_order);
+    return shape_for_one(ctx, s, value_bytes);
+  };
+  packed_shape shape = slices();
   for (index_t b = 2; b <= 8; ++b) {
     if (s.block_fill[static_cast<std::size_t>(b)] > packed_policy::block_fill) shape.block = b;
   }
@@ -128,7 +150,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   packed_operator(const context& ctx, csr_view<T, O> a, const csr_stats& s, const spmv_options& options)
       : fused_operator<packed_operator, device_operator<V>>(ctx, packed_threads),
         ctx_(ctx),
-        shape_(shape_for(ctx, s, sizeof(T), options.columns)),
+        shape_(shape_for(ctx, s, sizeof(T), options)),
         scattered_(is_scattered(s)),
         ahead_(pays_ahead(s, shape_)),
         rows_(a.rows),
