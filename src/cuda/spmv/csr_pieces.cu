@@ -37,15 +37,13 @@ constexpr int threads = 256;  // of a block
 
 /// More lanes along a row the longer rows are: few enough that several rows are waited for at once, and that short ones
 /// do not leave lanes without an entry. H200, f32, by columns: delaunay_n16 (6 a row) 25 us with 1 lane along a row, 20
-/// with 2. By columns the whole warp takes what would be more than 8 entries of a lane, which holds all 8 columns (a
-/// diagonal and a dense row and column, 138,000 entries, 8 columns of f32: 10.9 us with 32 entries, 10.5 with 8).
+/// with 2.
 warp_division division_for(double mean, int across) {
   double longer = across == 1 ? 4 : across >= 8 ? 8 : 16;
   const double factor = across >= 8 ? 2 : 4;
   warp_division by{across, 1, 0};
   for (; across * by.along < 32 && mean >= longer; longer *= factor) by.along *= 2;
-  const int least_alone = across == 1 ? 8 : 32;
-  by.alone = across * by.along == 32 ? std::numeric_limits<int>::max() : std::max(least_alone, 8 * by.along);
+  by.alone = across * by.along == 32 ? std::numeric_limits<int>::max() : std::max(32, 8 * by.along);
   return by;
 }
 
