@@ -91,15 +91,16 @@ packed_shape shape_for_one(const context& ctx, const csr_stats& s, std::size_t v
   return shape;
 }
 
-/// Of a few columns, which fill no line: no longer than those of lines, as a thread has as many rounds of loads. But not
-/// in f32 by columns where rows are of one length and entries many (H200, 8 columns, 100,000 to 500,000 entries: 1.0 to
-/// 1.3 of the time).
+/// Of a few columns, which fill no line: no longer than those of lines, as a thread has as many rounds of loads. But
+/// not in f32 by columns where rows are of one length and entries many (H200, 8 columns, 100,000 to 500,000
+/// entries: 1.0 to 1.3 of the time).
 packed_shape shape_for_few(const context& ctx, const csr_stats& s, std::size_t value_bytes, double panels,
                            vector_order order) {
   using policy = packed_policy;
   packed_shape shape = shape_for_one(ctx, s, value_bytes);
   const bool many = s.nnz >= policy::few_most_share * static_cast<double>(resident_lanes(ctx));
-  if (order == vector_order::column_major && value_bytes == 4 && s.skew < policy::lines_least_skew && many) return shape;
+  if (order == vector_order::column_major && value_bytes == 4 && s.skew < policy::lines_least_skew && many)
+    return shape;
   const packed_shape of_lines = shape_for_lines(ctx, s, panels);
   shape.positions = std::min(shape.positions, of_lines.positions);
   shape.part_length = std::min(shape.part_length, of_lines.part_length);
@@ -108,7 +109,8 @@ packed_shape shape_for_few(const context& ctx, const csr_stats& s, std::size_t v
 
 packed_shape shape_for(const context& ctx, const csr_stats& s, std::size_t value_bytes, const spmv_options& options) {
   constexpr index_t few_columns = 4;  // from which on
-  const double panels = static_cast<double>(options.columns) * static_cast<double>(value_bytes) / 128;  // packed_many.cu
+  const double panels =
+      static_cast<double>(options.columns) * static_cast<double>(value_bytes) / 128;  // packed_many.cu
   const auto slices = [&] {
     if (panels >= 1) return shape_for_lines(ctx, s, panels);
     if (options.columns >= few_columns) return shape_for_few(ctx, s, value_bytes, panels, options.columns_order);
