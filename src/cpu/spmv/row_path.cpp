@@ -171,7 +171,7 @@ std::string remembered(std::string_view what, std::size_t wanted, const Measure&
 }
 
 const std::string& found_by_time() {
-  static const std::string found = remembered("paths of rows, offsets once", letters, measure);
+  static const std::string found = remembered("paths of rows, masks of eight", letters, measure);
   return found;
 }
 
