@@ -17,7 +17,7 @@ struct warp_division {
 };
 
 /// A warp takes a piece, as many rows at a time as it has groups of across * along lanes. What the lanes of a row sum
-/// is added by shuffles. blockIdx.y: panel of across * Rows::count columns.
+/// is added by shuffles. blockIdx.y: panel of across * Rows::count columns. `Ahead`: as csr_pieces_stream_kernel.
 template <bool Ahead, int Flight, class Rows, class T, class O>
 __global__ void __launch_bounds__(256)
     csr_pieces_kernel(csr_view<T, O> a, row_pieces_view<O> pieces, Rows rows_of_x, warp_division by,

@@ -39,6 +39,7 @@ struct packed_policy {
   // whose rows have ended wait for the others.
   static constexpr double lines_by_share = 6, lines_by_panels = 0.3, lines_least_skew = 4;
   static constexpr int lines_least = 2, lines_most_positions = 24, lines_most_part = 32;
+  // Of a lane's share of entries, from which on a few columns of f32 that lie by columns have slices as for one vector.
   static constexpr double few_most_share = 0.35;
   static constexpr double block_fill = 0.8;  // from which columns count from the first row of a block
 };
