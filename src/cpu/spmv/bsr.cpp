@@ -110,36 +110,43 @@ struct block_sums {
   }
 };
 
-/// x from `column` on, so far as it is there, and zeros: where it is read past its end, from `room`.
+/// x with zeros behind its end, so that `Reach` elements can be read from each of its columns on. The last columns are
+/// copied once, not where a block asks for them: many rows can have such a block.
 template <int Reach, scalar T>
-[[gnu::always_inline]] inline const T* reachable(const T* x, index_t column, index_t columns, T (&room)[Reach]) {
-  if (columns - column >= Reach) return x + column;
-  std::fill_n(room, Reach, T{0});
-  std::copy_n(x + column, columns - column, room);
-  return room;
-}
+class padded_x {
+ public:
+  padded_x(const T* x, index_t columns) : x_(x), first_copied_(std::max<index_t>(0, columns - Reach + 1)) {
+    std::copy(x + first_copied_, x + columns, end_);
+  }
+  [[gnu::always_inline]] const T* from(index_t column) const {
+    return column < first_copied_ ? x_ + column : end_ + (column - first_copied_);
+  }
+
+ private:
+  const T* x_;
+  index_t first_copied_;
+  T end_[2 * Reach] = {};
+};
 
 /// Hands the sums of the rows of a block row to `out`. What a mask leaves out is stored as 0 and adds nothing where x
 /// is finite; so masks are looked at only where a sum is not.
 template <int B, scalar T, offset O, class Finish>
-[[gnu::always_inline]] inline void bsr_row(bsr_view<T, O> a, index_t block_row, const T* x, Finish& out) {
+[[gnu::always_inline]] inline void bsr_row(bsr_view<T, O> a, index_t block_row,
+                                           const padded_x<block_sums<B, T>::reach, T>& x, Finish& out) {
   const O begin = a.rowptr[block_row], end = a.rowptr[block_row + 1];
   const auto values = [&](O k) { return a.values + static_cast<std::int64_t>(k) * B * B; };
-  T room[block_sums<B, T>::reach];
   T total[B];
   block_sums<B, T> sums;
   for (O k = begin; k < end; ++k) {
     const T* block = values(k);
     constexpr std::size_t bytes = B * B * sizeof(T);
     for (std::size_t line = 0; line < bytes; line += 64) prefetch_stream(block + line / sizeof(T), a.colind + k);
-    sums.add(block, reachable(x, a.colind[k] * B, a.cols, room));
+    sums.add(block, x.from(a.colind[k] * B));
   }
   sums.totals(total);
   if (a.mask != nullptr && !finite(total)) [[unlikely]] {
     block_sums<B, T> masked;
-    for (O k = begin; k < end; ++k) {
-      masked.add_masked(values(k), reachable(x, a.colind[k] * B, a.cols, room), a.mask[k]);
-    }
+    for (O k = begin; k < end; ++k) masked.add_masked(values(k), x.from(a.colind[k] * B), a.mask[k]);
     masked.totals(total);
   }
   const index_t first = block_row * B;
@@ -151,7 +158,8 @@ template <int B, scalar T, offset O, class Finish>
 void bsr_rows(isa level, bsr_view<T, O> a, index_t first, index_t last, const T* x, Finish& out) {
   with_isa(
       level, [&]() __attribute__((always_inline)) {
-        for (index_t row = first; row < last; ++row) bsr_row<B>(a, row, x, out);
+        const padded_x<block_sums<B, T>::reach, T> padded(x, a.cols);
+        for (index_t row = first; row < last; ++row) bsr_row<B>(a, row, padded, out);
       });
 }
 
