@@ -2,9 +2,9 @@
 // effort max takes and the vendor's CSR and COO: the measurements that tools/tune fits the costs of
 // src/plan/spmv_costs_cuda.hpp to.
 //
-//   tulle_choice_cuda RECORD.jsonl SECONDS [few|more|left-out]   measures until that time has gone by, a line per
-//   matrix
+//   tulle_choice_cuda RECORD.jsonl SECONDS [few|more|all|left-out [stats|KERNEL]]
 //
+// measures until that time has gone by, a line per matrix: all kernels, one alone, or what a plan sees of the matrix.
 // Cold: the last-level cache is overwritten before every application. Patterns are made on all cores ahead of the
 // device. Sizes take turns, so that a run that was cut off has some of each. docs/notes/0027-choice-cuda.md.
 #include <fmt/format.h>
@@ -63,9 +63,11 @@ double rounded(double us) { return std::round(us * 100) / 100; }
 template <scalar T>
 class stand {
  public:
-  stand(const context& ctx, const device_pattern& p)
+  /// `only`: the one kernel to time, or all where it is empty.
+  stand(const context& ctx, const device_pattern& p, std::string only = {})
       : ctx_(ctx),
         p_(p),
+        only_(std::move(only)),
         values_(positive(ctx, p.colind.size(), 2)),
         x_(positive(ctx, static_cast<std::size_t>(p.cols), 1)),
         y_(ctx, static_cast<std::size_t>(p.rows)),
@@ -106,6 +108,7 @@ class stand {
       make[c.name] = std::round(c.make_us);
       bytes[c.name] = c.op->matrix_bytes();
     }
+    if (!only_.empty()) return {{"us", us}, {"make_us", make}, {"bytes", bytes}, {"wrong", wrong_}};
     const double chosen = time_of(plan);
     spmv_options told;
     told.effort = spmv_effort::max;
@@ -160,6 +163,7 @@ class stand {
     const bool vendor =
         k.role == kernel_role::vendor && (k.name.starts_with("cusparse.csr") || k.name.starts_with("cusparse.coo"));
     if (!vendor && k.role != kernel_role::production) return;
+    if (!only_.empty() && k.name != only_) return;
     if (k.name.find('/') != std::string_view::npos || !contains(k.types, types_of(a_, {})) || k.name == "bin_bsr")
       return;
     if (!k.supports(all, a_.types, ctx_.info()).ok || takes_too_long(k.name, all)) return;
@@ -216,6 +220,7 @@ class stand {
 
   context ctx_;
   const device_pattern& p_;
+  std::string only_;
   buffer<T> values_, x_, y_, reference_;
   buffer<double> result_;
   buffer<std::byte> sweep_;
@@ -260,7 +265,7 @@ int run_all(int argc, char** argv) {
   const std::vector<job> jobs = jobs_for(families);
   pattern_factory<> factory(jobs);
   const context ctx = context::cuda();
-  const bool stats_alone = argc > 4 && std::string_view(argv[4]) == "stats";
+  const std::string only = argc > 4 ? argv[4] : "";
   std::ofstream out(argv[1]);
   out << json{{"context",
                {{"commit", built_from().commit},
@@ -285,18 +290,18 @@ int run_all(int argc, char** argv) {
               {"parameters", parameters},
               {"fitted", of.from->fitted}};
     json stats;
-    if (stats_alone) {
+    if (only == "stats") {
       line["stats"]["inspected"] = stand<float>(ctx, p).inspected();
       out << line << std::endl;
       continue;
     }
     try {
-      const json f64 = stand<double>(ctx, p).run(stats), f32 = stand<float>(ctx, p).run(stats);
+      const json f64 = stand<double>(ctx, p, only).run(stats), f32 = stand<float>(ctx, p, only).run(stats);
       line["stats"] = stats, line["f64"] = f64, line["f32"] = f32;
       out << line << std::endl;
       fmt::print("{:5.1f} s {} {} {:.0f}: {} nonzeros, {} {}, {} {} {}\n", since(begin) / 1e6, of.from->name,
-                 parameters, of.nonzeros, made.colind.size(), f64["chosen"].get<std::string>(),
-                 f64["chosen_us"].get<double>(), f32["chosen"].get<std::string>(), f32["chosen_us"].get<double>(),
+                 parameters, of.nonzeros, made.colind.size(), f64.value("chosen", only), f64.value("chosen_us", 0.0),
+                 f32.value("chosen", only), f32.value("chosen_us", 0.0),
                  f64["wrong"].empty() && f32["wrong"].empty() ? "" : "WRONG");
     } catch (const std::exception& e) {
       fmt::print("{} {}: {}\n", of.from->name, parameters, e.what());
@@ -311,7 +316,7 @@ int run_all(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    fmt::print(stderr, "usage: {} RECORD.jsonl SECONDS [few|more|all|left-out [stats]]\n", argv[0]);
+    fmt::print(stderr, "usage: {} RECORD.jsonl SECONDS [few|more|all|left-out [stats|KERNEL]]\n", argv[0]);
     return 2;
   }
   return tulle::bench::run_all(argc, argv);

@@ -28,6 +28,7 @@ inline nlohmann::ordered_json describe(const csr_stats& s) {
           {"gather_sectors", s.gather_sectors},
           {"gather_span", s.gather_span},
           {"tile_padding", s.tile_padding},
+          {"tile_columns", s.tile_columns},
           {"slice_padding", s.slice_padding},
           {"offset_bytes", s.offset_bytes},
           {"reads_f64", describe(s.reads_f64)},
@@ -44,7 +45,7 @@ inline csr_stats stats_from(const nlohmann::ordered_json& j) {
   s.rows = j.at("rows"), s.cols = j.at("cols"), s.nnz = j.at("nnz"), s.max = j.at("max");
   s.empty_rows = j.at("empty_rows"), s.sell_padding = j.at("sell_padding");
   s.gather_sectors = j.at("gather_sectors"), s.gather_span = j.at("gather_span");
-  s.tile_padding = j.at("tile_padding"), s.offset_bytes = j.at("offset_bytes");
+  s.tile_padding = j.at("tile_padding"), s.tile_columns = j.value("tile_columns", 0), s.offset_bytes = j.at("offset_bytes");
   s.slice_padding = j.at("slice_padding"), s.stddev = j.at("stddev"), s.diagonal = j.value("diagonal", 0.0);
   s.reads_f64 = reads_from(j.at("reads_f64")), s.reads_f32 = reads_from(j.at("reads_f32"));
   for (std::size_t b = 2; b < s.block_fill.size(); ++b) s.block_fill[b] = j.at("block_fill").at(b - 2);

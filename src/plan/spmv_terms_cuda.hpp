@@ -87,7 +87,8 @@ class spmv_terms_of {
     t[terms::wide] = n_ * reads_.window_sectors * past_l1(x_bytes());
   }
   [[nodiscard]] double csr5_bytes() const {
-    const double column = s_.cols <= 65535 ? 2 : 4;
+    const index_t columns = s_.tile_columns > 0 ? s_.tile_columns : s_.cols;
+    const double column = columns <= 0xffff ? 2 : columns <= 0xffffff ? 3 : 4;
     return s_.tile_padding * n_ * (value_ + column + 0.5);
   }
   [[nodiscard]] double ragged() const { return n_ * std::min(4.0, s_.slice_padding - 1); }

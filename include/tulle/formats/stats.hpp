@@ -34,6 +34,8 @@ struct csr_stats {
   double gather_span = 0;
   /// Slots of tiles of 1024 that hold whole rows, or parts of longer ones / nnz, about: from sums over the rows.
   double tile_padding = 1;
+  /// Widest range of columns (max - min + 1) of 1024 consecutive nonzeros, from samples on a device; else 0.
+  index_t tile_columns = 0;
   /// What is read of x for a nonzero, from samples of entries and rows at equal distances.
   struct x_reads {
     double sectors = 0;         ///< of 32 bytes, by 32 consecutive nonzeros

@@ -32,7 +32,25 @@ __device__ __forceinline__ std::uint8_t load_stream(const std::uint8_t* p) {
   return static_cast<std::uint8_t>(v);
 }
 
-/// The same for 8 or 16 neighbouring bytes, aligned.
+/// The same for 4, 8 or 16 neighbouring bytes, aligned.
+__device__ __forceinline__ void load_stream(const std::uint8_t* p, std::uint8_t (&v)[4]) {
+  std::uint32_t all;
+  asm("ld.global.nc.L1::no_allocate.u32 %0, [%1];" : "=r"(all) : "l"(p));
+#pragma unroll
+  for (int i = 0; i < 4; ++i) v[i] = static_cast<std::uint8_t>(all >> (8 * i));
+}
+__device__ __forceinline__ void load_stream(const std::uint8_t* p, std::uint8_t (&v)[8]) {
+  std::uint32_t all[2];
+  asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(all[0]), "=r"(all[1]) : "l"(p));
+#pragma unroll
+  for (int i = 0; i < 8; ++i) v[i] = static_cast<std::uint8_t>(all[i / 4] >> (8 * (i % 4)));
+}
+__device__ __forceinline__ void load_stream(const std::uint16_t* p, std::uint16_t (&v)[8]) {
+  std::uint32_t all[4];
+  asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(all[0]), "=r"(all[1]), "=r"(all[2]), "=r"(all[3]) : "l"(p));
+#pragma unroll
+  for (int i = 0; i < 8; ++i) v[i] = static_cast<std::uint16_t>(all[i / 2] >> (16 * (i % 2)));
+}
 __device__ __forceinline__ void load_stream(const std::uint16_t* p, std::uint16_t (&v)[4]) {
   asm("ld.global.nc.L1::no_allocate.v4.u16 {%0, %1, %2, %3}, [%4];" : "=h"(v[0]), "=h"(v[1]), "=h"(v[2]), "=h"(v[3]) : "l"(p));
 }

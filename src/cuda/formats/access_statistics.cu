@@ -96,17 +96,44 @@ struct sector_maps {
   }
 };
 
+/// The lowest and the highest column of each tile of a window.
+struct tile_ranges {
+  static constexpr int tiles = window / tile;
+  int low[tiles], high[tiles];
+
+  __device__ void clear() {
+    if (threadIdx.x < tiles) low[threadIdx.x] = most, high[threadIdx.x] = least;
+  }
+  /// By a whole warp.
+  __device__ void add(int t, index_t column, bool active) {
+    const int from = warp_min(active ? column : most), to = warp_max(active ? column : least);
+    if (lane_id() != 0) return;
+    atomicMin(low + t, from);
+    atomicMax(high + t, to);
+  }
+  /// By the first warp.
+  __device__ int widest() const {
+    const int t = lane_id();
+    return warp_max(high[t] >= low[t] ? high[t] - low[t] + 1 : 0);
+  }
+};
+static_assert(tile_ranges::tiles == 32 && sample_threads == tile);
+
 /// Consecutive entries from `first` on: a window of them, whose first ones are a tile.
 __device__ void sample_window(std::int64_t nnz, const index_t* colind, std::int64_t first, sector_maps maps,
-                              access_sums* sums) {
+                              tile_ranges& ranges, access_sums* sums) {
   const auto add = [&](std::int64_t from, std::int64_t to) {
-    for (std::int64_t k = from + threadIdx.x; k < to; k += batch * sample_threads) {
+    for (std::int64_t begin = from; begin < to; begin += batch * sample_threads) {
       index_t columns[batch];
+      const std::int64_t k = begin + threadIdx.x;
 #pragma unroll
       for (int i = 0; i < batch; ++i) columns[i] = colind[min(k + i * sample_threads, to - 1)];
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
-        if (k + i * sample_threads < to) maps.add(columns[i]);
+        const bool active = k + i * sample_threads < to;
+        const auto t = static_cast<int>((begin - first) / tile) + i;
+        if (begin + i * sample_threads < to) ranges.add(t, columns[i], active);
+        if (active) maps.add(columns[i]);
       }
     }
     __syncthreads();
@@ -116,7 +143,10 @@ __device__ void sample_window(std::int64_t nnz, const index_t* colind, std::int6
   const count tile_f64 = maps.f64.size(), tile_f32 = maps.f32.size();
   add(tile_end, end);
   const count all_f64 = maps.f64.size(), all_f32 = maps.f32.size();
+  if (threadIdx.x >= 32) return;
+  const auto widest = static_cast<count>(ranges.widest());
   if (threadIdx.x != 0) return;
+  atomicMax(&sums->tile_columns, widest);
   atomicAdd(&sums->tile_entries, static_cast<count>(tile_end - first));
   atomicAdd(&sums->window_entries, static_cast<count>(end - first));
   atomicAdd(&sums->f64.tile_sectors, tile_f64);
@@ -226,15 +256,17 @@ __global__ void __launch_bounds__(sample_threads)
                     access_sums* sums) {
   __shared__ unsigned words[2][map_words];
   __shared__ int ones;
+  __shared__ tile_ranges ranges;
   const std::int64_t block = blockIdx.x;
   if (block < samples.windows + samples.slabs) {
     for (int i = static_cast<int>(threadIdx.x); i < 2 * map_words; i += sample_threads)
       words[i / map_words][i % map_words] = 0;
+    ranges.clear();
     __syncthreads();
     const sector_maps maps{{words[0], &ones}, {words[1], &ones}};
     if (block < samples.windows) {
       const std::int64_t place = place_of(block, samples.windows, (nnz + window - 1) / window);
-      return sample_window(nnz, colind, place * window, maps, sums);
+      return sample_window(nnz, colind, place * window, maps, ranges, sums);
     }
     const std::int64_t place =
         place_of(block - samples.windows, samples.slabs, (std::int64_t{rows} + sample_threads - 1) / sample_threads);
@@ -293,6 +325,7 @@ void set_accesses(const access_sums& sums, csr_stats& stats) {
   stats.sell_padding = nnz == 0 ? 1 : static_cast<double>(sums.slots) / nnz;
   stats.sell_sorted_padding = stats.sell_padding;  // at most
   stats.tile_padding = tile_padding(sums, stats.nnz);
+  stats.tile_columns = static_cast<index_t>(sums.tile_columns);
   stats.slice_padding = sums.slice_entries == 0 ? 1 : ratio(sums.slice_slots, sums.slice_entries);
   stats.offset_bytes = ratio(sums.offset_bytes, sums.slice_entries);
   stats.reads_f64 = reads_of(sums, sums.f64);

@@ -32,6 +32,7 @@ struct access_sums {
   unsigned long long slice_entries = 0, slice_slots = 0, offset_bytes = 0;
   unsigned long long read_entries = 0, tile_entries = 0, window_entries = 0, slab_entries = 0,
                      warp_entries = 0;
+  unsigned long long tile_columns = 0;  // that the widest tile reaches over
   struct of_value {
     unsigned long long sectors = 0, lines = 0, slice_sectors = 0, tile_sectors = 0, window_sectors = 0, slab_sectors = 0;
   };
@@ -45,7 +46,7 @@ template <offset O>
 void add_accesses(const context& ctx, index_t rows, std::int64_t nnz, const O* rowptr, const index_t* colind,
                   access_sums* sums);
 
-/// Sets max, skew, empty_rows, sell_padding, tile_padding, reads_f64, reads_f32, slice_padding and offset_bytes of a matrix whose rows,
+/// Sets max, skew, empty_rows, sell_padding, tile_padding, tile_columns, reads_f64, reads_f32, slice_padding and offset_bytes of a matrix whose rows,
 /// nnz and mean are set.
 void set_accesses(const access_sums& sums, csr_stats& stats);
 

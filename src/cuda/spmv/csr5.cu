@@ -2,10 +2,11 @@
 // block per tile; a thread sums its four or eight neighbouring entries by row, and a segmented scan over the warp and a
 // look at the warps before complete the first row that it ends. Everything that a thread reads of the matrix lies at a
 // place known from its number, so that only the reads of x wait for other reads. Rows longer than a tile:
-// shared_parts.cuh. Bytes per nonzero: sizeof(T) + 4 (2 for at most 65535 columns) + 1/2, and the same for every empty
-// slot: one per empty row, half a row on average per tile of 1024, up to half of all where rows have 513 to 1024
-// entries; plus one y per row. Chosen below half a million nonzeros, and above where it is predicted to be the fastest
-// (plan/spmv_terms_cuda.hpp): where row lengths differ, rows are short, or x is read from all over L2.
+// shared_parts.cuh. Bytes per nonzero: sizeof(T) + 2, 3 or 4 (up to 65,535 or 16,777,215 columns in the widest tile, or
+// more) + 1/2, and the same for every empty slot: one per empty row, half a row on average per tile of 1024, up to half
+// of all where rows have 513 to 1024 entries; plus one y per row. Chosen below half a million nonzeros, and above where
+// it is predicted to be the fastest (plan/spmv_terms_cuda.hpp): where row lengths differ, rows are short, or x is read
+// from all over L2.
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr5_build.hpp"
@@ -16,18 +17,28 @@
 namespace tulle::cuda {
 namespace {
 
-template <class Shape, class T, class Column>
+template <class Shape, class T, class Columns>
 struct thread_entries {
-  Column column[Shape::items];
+  typename Columns::whole column[Shape::items];
   T value[Shape::items];
+  index_t first = 0;
 
-  __device__ __forceinline__ thread_entries(const csr5_view<Shape, T, Column>& a, std::int64_t tile) {
+  __device__ __forceinline__ thread_entries(const csr5_view<Shape, T, Columns>& a, std::int64_t tile) {
     const std::int64_t base = tile * csr5_slots;
     const int me = static_cast<int>(threadIdx.x);
-    constexpr int columns = csr5_columns_together, values = csr5_values_together<T>;
+    if constexpr (Columns::from_first) first = __ldg(a.first_column + tile);
+    constexpr int columns = Columns::template together<Shape>, values = csr5_values_together<T>;
 #pragma unroll
     for (int i = 0; i < Shape::items; i += columns) {
-      load_stream(a.column + base + Shape::place(me, i, columns), reinterpret_cast<Column(&)[columns]>(column[i]));
+      const std::int64_t at = base + Shape::place(me, i, columns);
+      typename Columns::low low[columns];
+      load_stream(a.column + at, low);
+      std::uint8_t high[columns] = {};
+      if constexpr (Columns::has_high) load_stream(a.high + at, high);
+#pragma unroll
+      for (int c = 0; c < columns; ++c) {
+        column[i + c] = static_cast<typename Columns::whole>(low[c] | static_cast<index_t>(high[c]) << 16);
+      }
     }
 #pragma unroll
     for (int i = 0; i < Shape::items; i += values) {
@@ -38,7 +49,9 @@ struct thread_entries {
   __device__ __forceinline__ void multiply(const T* __restrict__ x) {
     T gathered[Shape::items];
 #pragma unroll
-    for (int i = 0; i < Shape::items; ++i) gathered[i] = column[i] != csr5_empty<Column> ? __ldg(x + column[i]) : T{0};
+    for (int i = 0; i < Shape::items; ++i) {
+      gathered[i] = column[i] != Columns::empty ? __ldg(x + first + column[i]) : T{0};
+    }
 #pragma unroll
     for (int i = 0; i < Shape::items; ++i) value[i] *= gathered[i];
   }
@@ -73,14 +86,14 @@ constexpr bool sums_dots = requires(Epilogue e) {
 };
 
 /// The tiles of a group of a long row, one after another.
-template <class Shape, class T, class Column, class Epilogue>
-__device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
+template <class Shape, class T, class Columns, class Epilogue>
+__device__ __forceinline__ void sum_group(const csr5_view<Shape, T, Columns>& a, const T* __restrict__ x,
                                           shared_parts<T> parts, Epilogue& epilogue) {
   const csr5_group group = a.group[blockIdx.x];
   T sum{0};
 #pragma unroll 2
   for (std::int32_t i = 0; i < group.tiles; ++i) {
-    thread_entries<Shape, T, Column> entries(a, group.first_tile + i);
+    thread_entries<Shape, T, Columns> entries(a, group.first_tile + i);
     entries.multiply(x);
     sum += entries.sum();
   }
@@ -111,14 +124,14 @@ __device__ __forceinline__ T scan_open(T open, unsigned ending) {
 }
 
 /// A tile of whole rows: those that begin in a lane as they end, its first one last.
-template <class Shape, class T, class Column, class Epilogue>
-__device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
+template <class Shape, class T, class Columns, class Epilogue>
+__device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Columns>& a, const T* __restrict__ x,
                                          Epilogue& epilogue) {
   __shared__ warp_tails<T, Shape::block / 32> tails;
   const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x / 32);
   const std::int64_t tile = std::int64_t{blockIdx.x} - a.groups;
-  thread_entries<Shape, T, Column> entries(a, tile + a.long_tiles);
+  thread_entries<Shape, T, Columns> entries(a, tile + a.long_tiles);
   const unsigned head = __ldg(a.head + tile * Shape::block + threadIdx.x);
   const index_t first_row = __ldg(a.first_row + tile);
   index_t row = first_row + static_cast<index_t>(head >> Shape::items);
@@ -167,15 +180,15 @@ struct warp_rows {
 
 /// The same where rows read more than products: several rows' inputs at a time, on their way while sums pass from lane
 /// to lane. Behind the barrier the first threads have all that the block leaves.
-template <class Shape, class T, class Column, class Epilogue>
-__device__ __forceinline__ void sum_rows_together(const csr5_view<Shape, T, Column>& a, const T* __restrict__ x,
+template <class Shape, class T, class Columns, class Epilogue>
+__device__ __forceinline__ void sum_rows_together(const csr5_view<Shape, T, Columns>& a, const T* __restrict__ x,
                                                   Epilogue& epilogue) {
   constexpr int warps = Shape::block / 32;
   __shared__ warp_rows<T, Epilogue, warps> shared;
   const int lane = lane_id();
   const int warp = static_cast<int>(threadIdx.x / 32);
   const std::int64_t tile = std::int64_t{blockIdx.x} - a.groups;
-  thread_entries<Shape, T, Column> entries(a, tile + a.long_tiles);
+  thread_entries<Shape, T, Columns> entries(a, tile + a.long_tiles);
   const unsigned head = __ldg(a.head + tile * Shape::block + threadIdx.x);
   index_t row = __ldg(a.first_row + tile) + static_cast<index_t>(head >> Shape::items);
   const bool ends_row = head % (1u << Shape::items) != 0;
@@ -246,9 +259,9 @@ __device__ __forceinline__ void sum_rows_together(const csr5_view<Shape, T, Colu
 template <class Shape, class Epilogue>
 constexpr int csr5_resident = Shape::items == 4 && sums_dots<Epilogue> ? 6 : 8;
 
-template <class Shape, class T, class Column, class Epilogue>
+template <class Shape, class T, class Columns, class Epilogue>
 __global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
-    csr5_kernel(csr5_view<Shape, T, Column> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
+    csr5_kernel(csr5_view<Shape, T, Columns> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
   constexpr bool together = Shape::items == 8 && Epilogue::reads_more;
   if (static_cast<std::int32_t>(blockIdx.x) < a.groups)
     sum_group(a, x, parts, epilogue);
@@ -262,8 +275,8 @@ __global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
     epilogue.finish();
 }
 
-template <class Shape, class T, class O, class Column>
-class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Column>, csr_operator<T, O>> {
+template <class Shape, class T, class O, class Columns>
+class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Columns>, csr_operator<T, O>> {
   using base = fused_operator<csr5_operator, csr_operator<T, O>>;
 
  public:
@@ -271,8 +284,11 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   /// kernel.
   static constexpr bool shares_arrive = Shape::items == 8;
 
-  csr5_operator(const context& ctx, csr_view<T, O> a)
-      : base(ctx, a, Shape::block), ctx_(ctx), storage_(ctx, a, values_), parts_(ctx, storage_.groups()) {
+  csr5_operator(const context& ctx, csr_view<T, O> a, csr5_tiles tiles)
+      : base(ctx, a, Shape::block),
+        ctx_(ctx),
+        storage_(ctx, a, std::move(tiles), values_),
+        parts_(ctx, storage_.groups()) {
     this->dots_ = {ctx, blocks(), 0, shares_arrive};
   }
   void update_values(const matrix_ref& a) override {
@@ -285,20 +301,20 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes() + values_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
     return base::parameters() + " blocks=" + std::to_string(blocks()) +
-           " column_bytes=" + std::to_string(sizeof(Column));
+           " column_bytes=" + std::to_string(Columns::bytes);
   }
 
   [[nodiscard]] std::int32_t blocks() const noexcept { return storage_.blocks(); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    launch("csr5", csr5_kernel<Shape, T, Column, Epilogue>, {blocks(), Shape::block}, stream, storage_.view(values_), x,
-           parts_.view(), epilogue);
+    launch("csr5", csr5_kernel<Shape, T, Columns, Epilogue>, {blocks(), Shape::block}, stream, storage_.view(values_),
+           x, parts_.view(), epilogue);
   }
 
  private:
   context ctx_;
   buffer<T> values_;  // before storage_, which fills it
-  csr5_storage<Shape, Column> storage_;
+  csr5_storage<Shape, Columns> storage_;
   part_workspace<T> parts_;
 };
 
@@ -316,9 +332,14 @@ bool takes_eight(const csr_stats& s, const spmv_options& o) {
 template <class Shape>
 std::unique_ptr<spmv_operator> make_with(const context& ctx, const matrix_ref& a) {
   return dispatch<type_set::floating>(a.types, [&]<class T, class O>() -> std::unique_ptr<spmv_operator> {
-    if (a.cols <= csr5_empty<std::uint16_t>)
-      return std::make_unique<csr5_operator<Shape, T, O, std::uint16_t>>(ctx, a.as<T, O>());
-    return std::make_unique<csr5_operator<Shape, T, O, index_t>>(ctx, a.as<T, O>());
+    const auto view = a.as<T, O>();
+    csr5_tiles tiles(ctx, view);
+    const auto with = [&]<int Bytes>() -> std::unique_ptr<spmv_operator> {
+      return std::make_unique<csr5_operator<Shape, T, O, csr5_columns<Bytes>>>(ctx, view, std::move(tiles));
+    };
+    if (tiles.widest <= csr5_columns<2>::empty) return with.template operator()<2>();
+    if (tiles.widest <= csr5_columns<3>::empty) return with.template operator()<3>();
+    return with.template operator()<4>();
   });
 }
 

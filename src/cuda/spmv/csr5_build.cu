@@ -22,6 +22,10 @@ struct csr5_build_policy {
   /// Tiles of a long row that one block sums: more leave fewer parts to add at the end, but fewer blocks share the
   /// work.
   static constexpr int group_tiles(std::int64_t nnz) { return small(nnz) ? 1 : 4; }
+  /// From so many on a pass over all columns pays that finds where those of a tile begin.
+  static constexpr std::int64_t counts_from_first(std::int64_t nnz, index_t cols) {
+    return nnz >= 250'000 && cols > csr5_columns<2>::empty;
+  }
 };
 
 int chunk_rows_for(std::int64_t rows, std::int64_t nnz) {
@@ -140,11 +144,76 @@ __global__ void __launch_bounds__(threads) plan_tiles(index_t rows, const O* row
   }
 }
 
+/// One block per tile: its first column, and how many the widest tile reads from.
+template <class O>
+__global__ void __launch_bounds__(threads)
+    find_columns_of_tiles(index_t rows, const O* rowptr, const index_t* colind, const csr5_group* groups,
+                          const std::int32_t* group_of, std::int32_t long_tiles, const index_t* first_row,
+                          index_t* first_column, index_t* widest) {
+  __shared__ int whole;  // rows of the tile, without the long ones that follow
+  __shared__ index_t low, high;
+  if (threadIdx.x == 0) whole = csr5_slots, low = INT32_MAX, high = -1;
+  __syncthreads();
+  std::int64_t begin, end;
+  const auto tile = static_cast<std::int32_t>(blockIdx.x);
+  if (tile < long_tiles) {
+    const csr5_group group = groups[group_of[tile]];
+    begin = rowptr[group.row] + std::int64_t{csr5_slots} * (tile - groups[group.first_group].first_tile);
+    end = min(begin + csr5_slots, std::int64_t{rowptr[group.row + 1]});
+  } else {
+    const std::int32_t t = tile - long_tiles;
+    const index_t first = first_row[t];
+    const index_t next = blockIdx.x + 1 < gridDim.x ? first_row[t + 1] : rows;
+    const int count = min(next - first, csr5_slots);
+    for (int r = static_cast<int>(threadIdx.x); r < count; r += threads) {
+      if (std::int64_t{rowptr[first + r + 1]} - rowptr[first + r] > csr5_slots) atomicMin(&whole, r);
+    }
+    __syncthreads();
+    begin = rowptr[first];
+    end = rowptr[first + min(count, whole)];
+  }
+  index_t least = INT32_MAX, most = -1;
+  for (std::int64_t k = begin + threadIdx.x; k < end; k += threads) {
+    const index_t column = colind[k];
+    least = min(least, column);
+    most = max(most, column);
+  }
+  least = warp_min(least);
+  most = warp_max(most);
+  if (lane_id() == 0) {
+    atomicMin(&low, least);
+    atomicMax(&high, most);
+  }
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  first_column[tile] = high < 0 ? 0 : low;
+  if (high >= low) atomicMax(widest, high - low + 1);
+}
+
+/// Where columns are stored; nothing where values alone are.
+template <class Columns>
+struct column_arrays {
+  const index_t* first = nullptr;
+  typename Columns::low* column = nullptr;
+  std::uint8_t* high = nullptr;
+
+  __device__ void put(std::int64_t tile, std::int64_t at, index_t column_of_a, bool live) const {
+    index_t c = Columns::empty;
+    if (live) c = Columns::from_first ? column_of_a - first[tile] : column_of_a;
+    column[at] = static_cast<typename Columns::low>(c);
+    if constexpr (Columns::has_high) high[at] = static_cast<std::uint8_t>(c >> 16);
+  }
+  [[nodiscard]] column_arrays behind(std::int64_t tiles) const {
+    const std::int64_t slots = tiles * csr5_slots;
+    return {first + tiles, column + slots, high == nullptr ? nullptr : high + slots};
+  }
+};
+
 /// One block per tile of a long row.
-template <class Shape, class T, class O, class Column>
+template <class Shape, class T, class O, class Columns>
 __global__ void __launch_bounds__(Shape::block)
-    fill_long_tiles(csr_view<T, O> a, const csr5_group* groups, const std::int32_t* group_of, Column* columns,
-                    T* values) {
+    fill_long_tiles(csr_view<T, O> a, const csr5_group* groups, const std::int32_t* group_of,
+                    column_arrays<Columns> columns, T* values) {
   const std::int64_t tile = blockIdx.x;
   const csr5_group group = groups[group_of[tile]];
   const std::int64_t first = a.rowptr[group.row] + csr5_slots * (tile - groups[group.first_group].first_tile);
@@ -153,16 +222,17 @@ __global__ void __launch_bounds__(Shape::block)
     const int me = static_cast<int>(threadIdx.x);
     const std::int64_t k = first + Shape::items * me + i;
     values[tile * csr5_slots + Shape::place(me, i, csr5_values_together<T>)] = k < end ? a.values[k] : T{0};
-    if (columns != nullptr)
-      columns[tile * csr5_slots + Shape::place(me, i, csr5_columns_together)] =
-          k < end ? static_cast<Column>(a.colind[k]) : csr5_empty<Column>;
+    if (columns.column == nullptr) continue;
+    columns.put(tile, tile * csr5_slots + Shape::place(me, i, Columns::template together<Shape>),
+                k < end ? a.colind[k] : 0, k < end);
   }
 }
 
-/// One block per tile of whole rows. Fills only the values if `heads` and `columns` are null.
-template <class Shape, class T, class O, class Column>
+/// One block per tile of whole rows. Fills only the values if there are no columns.
+template <class Shape, class T, class O, class Columns>
 __global__ void __launch_bounds__(Shape::block)
-    fill_tiles(csr_view<T, O> a, const index_t* first_row, typename Shape::head* heads, Column* columns, T* values) {
+    fill_tiles(csr_view<T, O> a, const index_t* first_row, typename Shape::head* heads, column_arrays<Columns> columns,
+               T* values) {
   using scanner = cub::BlockScan<int, Shape::block>;
   constexpr int items = Shape::items;
   __shared__ typename scanner::TempStorage shared;
@@ -201,12 +271,12 @@ __global__ void __launch_bounds__(Shape::block)
     const bool live = offset < length;
     const std::int64_t k = std::int64_t{rowptr[row[i]]} + offset;
     values[base + Shape::place(me, i, csr5_values_together<T>)] = live ? a.values[k] : T{0};
-    if (columns == nullptr) continue;
-    columns[base + Shape::place(me, i, csr5_columns_together)] =
-        live ? static_cast<Column>(a.colind[k]) : csr5_empty<Column>;
+    if (columns.column == nullptr) continue;
+    columns.put(blockIdx.x, base + Shape::place(me, i, Columns::template together<Shape>), live ? a.colind[k] : 0,
+                live);
     if (offset == max(length, 1) - 1) ends |= 1u << i;
   }
-  if (columns != nullptr)
+  if (columns.column != nullptr)
     heads[std::int64_t{blockIdx.x} * Shape::block + me] =
         static_cast<typename Shape::head>(static_cast<unsigned>(row[0]) << items | ends);
 }
@@ -218,9 +288,9 @@ void launch_tiles(const context& ctx, void (*kernel)(Parameters...), std::size_t
 
 }  // namespace
 
-template <class Shape, class Column>
 template <scalar T, offset O>
-csr5_storage<Shape, Column>::csr5_storage(const context& ctx, csr_view<T, O> a, buffer<T>& values) {
+csr5_tiles::csr5_tiles(const context& ctx, csr_view<T, O> a) {
+  widest = a.cols;
   if (a.rows == 0) return;
   const device_guard guard(ctx.device());
   const int chunk_rows = chunk_rows_for(a.rows, a.nnz);
@@ -235,46 +305,77 @@ csr5_storage<Shape, Column>::csr5_storage(const context& ctx, csr_view<T, O> a, 
   if (all.tiles + all.long_tiles > std::numeric_limits<std::int32_t>::max()) {
     throw error(status::unsupported, "csr5: the matrix has more than 2^31 tiles");
   }
-  const auto tiles = static_cast<std::size_t>(all.tiles), long_tiles = static_cast<std::size_t>(all.long_tiles);
-  long_tiles_ = static_cast<std::int32_t>(long_tiles);
-  group_ = buffer<csr5_group>(ctx, static_cast<std::size_t>(all.groups));
-  group_of_ = buffer<std::int32_t>(ctx, long_tiles);
-  first_row_ = buffer<index_t>(ctx, tiles);
-  head_ = buffer<typename Shape::head>(ctx, tiles * Shape::block);
-  column_ = buffer<Column>(ctx, (tiles + long_tiles) * csr5_slots);
-  values = buffer<T>(ctx, (tiles + long_tiles) * csr5_slots);
-  plan(true, {group_.data(), group_of_.data(), first_row_.data()});
-  const std::size_t after = long_tiles * csr5_slots;
-  launch_tiles<Shape>(ctx, fill_long_tiles<Shape, T, O, Column>, long_tiles, a, group_.data(), group_of_.data(),
-                      column_.data(), values.data());
-  launch_tiles<Shape>(ctx, fill_tiles<Shape, T, O, Column>, tiles, a, first_row_.data(), head_.data(),
-                      column_.data() + after, values.data() + after);
+  long_tiles = static_cast<std::int32_t>(all.long_tiles);
+  group = buffer<csr5_group>(ctx, static_cast<std::size_t>(all.groups));
+  group_of = buffer<std::int32_t>(ctx, static_cast<std::size_t>(all.long_tiles));
+  first_row = buffer<index_t>(ctx, static_cast<std::size_t>(all.tiles));
+  plan(true, {group.data(), group_of.data(), first_row.data()});
+  if (csr5_build_policy::counts_from_first(a.nnz, a.cols)) {
+    find_columns(ctx, a);
+  } else {
+    first_column = buffer<index_t>(ctx, static_cast<std::size_t>(all.tiles + all.long_tiles));
+    fill_bytes(ctx, first_column.data(), memory_space::device, 0, first_column.bytes());
+  }
 }
 
-template <class Shape, class Column>
 template <scalar T, offset O>
-void csr5_storage<Shape, Column>::fill_values(const context& ctx, csr_view<T, O> a, buffer<T>& values) const {
-  const device_guard guard(ctx.device());
-  constexpr Column* no_columns = nullptr;
-  launch_tiles<Shape>(ctx, fill_long_tiles<Shape, T, O, Column>, group_of_.size(), a, group_.data(), group_of_.data(),
-                      no_columns, values.data());
-  launch_tiles<Shape>(ctx, fill_tiles<Shape, T, O, Column>, first_row_.size(), a, first_row_.data(), nullptr,
-                      no_columns, values.data() + group_of_.size() * csr5_slots);
+void csr5_tiles::find_columns(const context& ctx, csr_view<T, O> a) {
+  const std::size_t tiles = static_cast<std::size_t>(long_tiles) + first_row.size();
+  buffer<index_t> widest_of_all = device_value<index_t>(ctx);
+  first_column = buffer<index_t>(ctx, tiles);
+  launch("csr5.find_columns", find_columns_of_tiles<O>, {static_cast<std::int64_t>(tiles), threads}, native(ctx),
+         a.rows, a.rowptr, a.colind, group.data(), group_of.data(), long_tiles, first_row.data(), first_column.data(),
+         widest_of_all.data());
+  widest = read_back(ctx, widest_of_all.data());
 }
 
-#define TULLE_INSTANTIATE(ITEMS, COLUMN, T, O)                                                                \
-  template csr5_storage<csr5_shape<ITEMS>, COLUMN>::csr5_storage(const context&, csr_view<T, O>, buffer<T>&); \
-  template void csr5_storage<csr5_shape<ITEMS>, COLUMN>::fill_values(const context&, csr_view<T, O>, buffer<T>&) const;
-#define TULLE_INSTANTIATE_TYPES(ITEMS, COLUMN)           \
-  TULLE_INSTANTIATE(ITEMS, COLUMN, float, std::int32_t)  \
-  TULLE_INSTANTIATE(ITEMS, COLUMN, float, std::int64_t)  \
-  TULLE_INSTANTIATE(ITEMS, COLUMN, double, std::int32_t) \
-  TULLE_INSTANTIATE(ITEMS, COLUMN, double, std::int64_t)
-TULLE_INSTANTIATE_TYPES(4, std::uint16_t)
-TULLE_INSTANTIATE_TYPES(4, index_t)
-TULLE_INSTANTIATE_TYPES(8, std::uint16_t)
-TULLE_INSTANTIATE_TYPES(8, index_t)
-#undef TULLE_INSTANTIATE_TYPES
+template <class Shape, class Columns>
+template <scalar T, offset O>
+csr5_storage<Shape, Columns>::csr5_storage(const context& ctx, csr_view<T, O> a, csr5_tiles tiles, buffer<T>& values)
+    : tiles_(std::move(tiles)) {
+  const device_guard guard(ctx.device());
+  const std::size_t whole = tiles_.first_row.size(), of_long = tiles_.group_of.size();
+  const std::size_t slots = (whole + of_long) * csr5_slots;
+  head_ = buffer<typename Shape::head>(ctx, whole * Shape::block);
+  column_ = buffer<typename Columns::low>(ctx, slots);
+  if (Columns::has_high) high_ = buffer<std::uint8_t>(ctx, slots);
+  values = buffer<T>(ctx, slots);
+  const column_arrays<Columns> columns{tiles_.first_column.data(), column_.data(), high_.data()};
+  launch_tiles<Shape>(ctx, fill_long_tiles<Shape, T, O, Columns>, of_long, a, tiles_.group.data(),
+                      tiles_.group_of.data(), columns, values.data());
+  launch_tiles<Shape>(ctx, fill_tiles<Shape, T, O, Columns>, whole, a, tiles_.first_row.data(), head_.data(),
+                      columns.behind(tiles_.long_tiles), values.data() + of_long * csr5_slots);
+}
+
+template <class Shape, class Columns>
+template <scalar T, offset O>
+void csr5_storage<Shape, Columns>::fill_values(const context& ctx, csr_view<T, O> a, buffer<T>& values) const {
+  const device_guard guard(ctx.device());
+  constexpr column_arrays<Columns> no_columns;
+  launch_tiles<Shape>(ctx, fill_long_tiles<Shape, T, O, Columns>, tiles_.group_of.size(), a, tiles_.group.data(),
+                      tiles_.group_of.data(), no_columns, values.data());
+  launch_tiles<Shape>(ctx, fill_tiles<Shape, T, O, Columns>, tiles_.first_row.size(), a, tiles_.first_row.data(),
+                      nullptr, no_columns, values.data() + tiles_.group_of.size() * csr5_slots);
+}
+
+#define TULLE_INSTANTIATE(ITEMS, BYTES, T, O)                                                                     \
+  template csr5_storage<csr5_shape<ITEMS>, csr5_columns<BYTES>>::csr5_storage(const context&, csr_view<T, O>,     \
+                                                                              csr5_tiles, buffer<T>&);            \
+  template void csr5_storage<csr5_shape<ITEMS>, csr5_columns<BYTES>>::fill_values(const context&, csr_view<T, O>, \
+                                                                                  buffer<T>&) const;
+#define TULLE_INSTANTIATE_BYTES(T, O) \
+  TULLE_INSTANTIATE(4, 2, T, O)       \
+  TULLE_INSTANTIATE(4, 3, T, O)       \
+  TULLE_INSTANTIATE(4, 4, T, O)       \
+  TULLE_INSTANTIATE(8, 2, T, O)       \
+  TULLE_INSTANTIATE(8, 3, T, O)       \
+  TULLE_INSTANTIATE(8, 4, T, O)       \
+  template csr5_tiles::csr5_tiles(const context&, csr_view<T, O>);
+TULLE_INSTANTIATE_BYTES(float, std::int32_t)
+TULLE_INSTANTIATE_BYTES(float, std::int64_t)
+TULLE_INSTANTIATE_BYTES(double, std::int32_t)
+TULLE_INSTANTIATE_BYTES(double, std::int64_t)
+#undef TULLE_INSTANTIATE_BYTES
 #undef TULLE_INSTANTIATE
 
 }  // namespace tulle::cuda

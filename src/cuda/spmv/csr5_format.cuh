@@ -29,7 +29,6 @@ struct csr5_shape {
     return ((item / together) * block + thread) * together + item % together;
   }
 };
-inline constexpr int csr5_columns_together = 4;
 template <class T>
 inline constexpr int csr5_values_together = 16 / sizeof(T);
 
@@ -42,20 +41,32 @@ struct csr5_group {
   std::int32_t last_group;
 };
 
-/// The column of an empty slot. Columns are 16 bits wide where all are below it.
-template <class Column>
-inline constexpr Column csr5_empty = sizeof(Column) == 2 ? static_cast<Column>(0xffff)
-                                                         : static_cast<Column>(0x7fffffff);
+/// How a column is stored, in 2, 3 or 4 bytes. In fewer than 4 it is counted from the first column of its tile; the
+/// third byte lies in an array of its own.
+template <int Bytes>
+struct csr5_columns {
+  static constexpr int bytes = Bytes;
+  static constexpr bool has_high = Bytes == 3, from_first = Bytes < 4;
+  using low = std::conditional_t<Bytes == 4, index_t, std::uint16_t>;
+  using whole = std::conditional_t<Bytes == 2, std::uint16_t, index_t>;
+  /// Slots of a thread that lie side by side.
+  template <class Shape>
+  static constexpr int together = Bytes == 4 ? 4 : Shape::items;
+  /// Of an empty slot. All columns are below it.
+  static constexpr index_t empty = Bytes == 2 ? 0xffff : Bytes == 3 ? 0xffffff : 0x7fffffff;
+};
 
 /// Blocks 0 to groups - 1 take a group each, the others a tile of whole rows each.
-template <class Shape, class T, class Column>
+template <class Shape, class T, class Columns>
 struct csr5_view {
   std::int32_t groups;
   std::int32_t long_tiles;
   const csr5_group* group;
   const index_t* first_row;          // of every tile of whole rows
   const typename Shape::head* head;  // of every thread of those tiles
-  const Column* column;
+  const index_t* first_column;       // of every tile, where columns are counted from it
+  const typename Columns::low* column;
+  const std::uint8_t* high;  // of columns of 3 bytes
   const T* value;
 };
 
