@@ -26,7 +26,7 @@ HEADER = ROOT / "src/plan/spmv_tuning_cuda.hpp"
 FAR = 1.6  # times the fastest: from here on a prediction is not asked to be right
 BLOCKS, LEAST_BLOCK_ROWS = "bin_bsr.compact", 4096e-6  # in millions; fewer are never chosen
 BYTES, LEAST_BYTES = 4, 0.12  # the term, and the least microseconds of a megabyte: 60% of what an H200's memory takes
-MARGIN = {"packed": 1.03}  # packed_margin of src/plan/spmv_costs_cuda.hpp
+MARGIN = {"packed": 1.03, "sell": 1.03, "ell": 1.03}  # margin_cuda of src/plan/spmv_costs_cuda.hpp
 MOST_BYTES = 3  # times those of csr5: blocks with so many holes are never chosen
 
 

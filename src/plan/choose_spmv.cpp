@@ -129,7 +129,7 @@ std::vector<prediction> predictions_cuda(const csr_stats& s, std::size_t value, 
     const std::string_view name = cuda_candidates[k];
     if (!may_be_chosen(name, s, value)) continue;
     const double us = predicted_microseconds(terms.of(name), k, value, device, from);
-    all.push_back({name, us, name == "packed" ? us * packed_margin : us});
+    all.push_back({name, us, us * margin_cuda(name)});
   }
   return all;
 }

@@ -27,8 +27,11 @@ struct spmv_device_class {
   spmv_kernel_costs f64, f32;
 };
 
-/// packed is taken where it is predicted to be so much faster: its predictions are low more often, and further.
-inline constexpr double packed_margin = 1.03;
+/// Kernels of slices are taken where they are predicted to be so much faster: their predictions are low more often, and
+/// further.
+constexpr double margin_cuda(std::string_view kernel) {
+  return kernel == "packed" || kernel == "sell" || kernel == "ell" ? 1.03 : 1;
+}
 
 std::span<const spmv_device_class> spmv_device_classes();
 

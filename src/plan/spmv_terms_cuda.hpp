@@ -17,9 +17,10 @@ namespace tulle {
 inline constexpr std::array<std::string_view, 6> cuda_candidates = {"csr5", "csr5.blocked", "packed",
                                                                     "sell", "ell",          "bin_bsr.compact"};
 
-/// What a term counts. Reads of x: `near` those that L1 does not answer among the entries that are walked at the same
-/// time, `tile` those of a block, `far` those that L2 does not hold, `sectors` what a warp asks for at once, `wide`
-/// lines, or for kernels of slices what consecutive entries read. The last ones are the kernel's own.
+/// What a term counts. Reads of x: `tile` those that the rest of a block does not make, `near` those of them that
+/// neighbouring blocks do not make either (x of few columns that most rows read is in L1), `far` those that L2 does not
+/// hold, `sectors` what a warp asks for at once, `wide` lines, or for kernels of slices what consecutive entries read.
+/// The last ones are the kernel's own.
 struct spmv_terms_cuda {
   enum term { launch, ramp, rows, entries, bytes, near, tile, far, sectors, wide, own, own_1, own_2, own_3, count };
   std::array<double, count> of{};
@@ -72,17 +73,17 @@ class spmv_terms_of {
   }
   /// Entry by entry, with an x of so many bytes at a time.
   void read_in_order(terms& t, double x) const {
-    t[terms::near] = n_ * reads_.window_sectors * past_l1(x);
     t[terms::tile] = n_ * reads_.tile_sectors * past_l1(x);
-    t[terms::far] = n_ * reads_.window_sectors * past_l2(x);
+    t[terms::near] = t[terms::tile] * reads_.window_sectors;
+    t[terms::far] = n_ * reads_.window_sectors * reads_.window_sectors * past_l2(x);
     t[terms::sectors] = n_ * reads_.sectors;
     t[terms::wide] = n_ * reads_.lines;
   }
   /// Neighbouring rows side by side.
   void read_in_slices(terms& t) const {
-    t[terms::near] = n_ * reads_.slab_sectors * past_l1(x_bytes());
     t[terms::tile] = n_ * reads_.slice_sectors * past_l1(x_bytes());
-    t[terms::far] = n_ * reads_.slab_sectors * past_l2(x_bytes());
+    t[terms::near] = t[terms::tile] * reads_.slab_sectors;
+    t[terms::far] = n_ * reads_.slab_sectors * reads_.slab_sectors * past_l2(x_bytes());
     t[terms::sectors] = n_ * reads_.slice_sectors;
     t[terms::wide] = n_ * reads_.window_sectors * past_l1(x_bytes());
   }

@@ -14,14 +14,14 @@
 namespace tulle::test {
 namespace {
 
-constexpr index_t rows = 100'000;  // three columns each: columns are counted from the first of a tile
-
 template <scalar T>
 using host_csr = plain_csr<T, std::int32_t>;
 
-/// Row r reads r to r + 2, but for those in between that are empty, and for one that reads `extra` too.
+/// Row r reads r to r + 2, but for those in between that are empty, and for one that reads `extra` too. So many entries
+/// that columns are counted from the first one of a tile.
 template <scalar T>
-host_csr<T> near_diagonal(index_t cols, index_t row_of_extra, const std::vector<index_t>& extra) {
+host_csr<T> near_diagonal(index_t cols, index_t row_of_extra, const std::vector<index_t>& extra,
+                          index_t rows = 100'000) {
   host_csr<T> a;
   a.cols = std::max(cols, rows + 2);
   for (index_t r = 0; r < rows; ++r) {
@@ -98,6 +98,18 @@ TEST_F(Csr5Columns, OfPartsOfALongRowAreCountedFromEachPart) {
   }
   expect_bytes(2, 80'000, 50'000, near);
   expect_bytes(3, 400'000, 50'000, far);
+}
+
+// 600,000 entries are 19 windows, all of which are looked at.
+TEST_F(Csr5Columns, ArePredictedFromWhatAPlanLooksAt) {
+  const auto reach = [&](const std::vector<index_t>& extra) {
+    const auto a = near_diagonal<double>(0, 10, extra, 200'000).on(ctx());
+    return any_spmv_plan(ctx(), matrix_ref(a.view())).stats().tile_columns;
+  };
+  const index_t near = reach({});  // 1024 entries are of 342 or 343 rows, or a few more with empty ones between
+  EXPECT_GE(near, 344);
+  EXPECT_LE(near, 352);
+  EXPECT_EQ(reach({150'000}), 150'001);
 }
 
 }  // namespace
