@@ -43,7 +43,7 @@ std::vector<T> product(const host_csr<T>& a, const std::vector<T>& x) {
   return y;
 }
 
-class Csr5Columns : public cuda_test {
+class CudaCsr5Columns : public cuda_test {
  protected:
   /// By four and by eight entries a thread, with these values and with others.
   template <scalar T>
@@ -75,22 +75,22 @@ class Csr5Columns : public cuda_test {
   }
 };
 
-TEST_F(Csr5Columns, TakeTwoBytesWhereTilesReadNearColumns) { expect_bytes(2, 0, 0, {}); }
+TEST_F(CudaCsr5Columns, TakeTwoBytesWhereTilesReadNearColumns) { expect_bytes(2, 0, 0, {}); }
 
 // The first tile reads from column 0 on, so that it reaches over so many columns as its last one says.
-TEST_F(Csr5Columns, TakeThreeBytesFromTheFirstColumnThatTwoDoNotHold) {
+TEST_F(CudaCsr5Columns, TakeThreeBytesFromTheFirstColumnThatTwoDoNotHold) {
   expect_bytes(2, 0, 10, {65'534});
   expect_bytes(3, 0, 10, {65'535});
 }
 
-TEST_F(Csr5Columns, TakeFourBytesFromTheFirstColumnThatThreeDoNotHold) {
+TEST_F(CudaCsr5Columns, TakeFourBytesFromTheFirstColumnThatThreeDoNotHold) {
   constexpr index_t most = 16'777'215;
   expect_bytes(3, most + 10, 10, {most - 1});
   expect_bytes(4, most + 10, 10, {most});
 }
 
 // One tile of a row of its own reads 1024 columns; the widest of all counts.
-TEST_F(Csr5Columns, OfPartsOfALongRowAreCountedFromEachPart) {
+TEST_F(CudaCsr5Columns, OfPartsOfALongRowAreCountedFromEachPart) {
   std::vector<index_t> near, far;
   for (index_t i = 0; i < 3000; ++i) {
     near.push_back(50'010 + 7 * i);
@@ -101,7 +101,7 @@ TEST_F(Csr5Columns, OfPartsOfALongRowAreCountedFromEachPart) {
 }
 
 // 600,000 entries are 19 windows, all of which are looked at.
-TEST_F(Csr5Columns, ArePredictedFromWhatAPlanLooksAt) {
+TEST_F(CudaCsr5Columns, ArePredictedFromWhatAPlanLooksAt) {
   const auto reach = [&](const std::vector<index_t>& extra) {
     const auto a = near_diagonal<double>(0, 10, extra, 200'000).on(ctx());
     return any_spmv_plan(ctx(), matrix_ref(a.view())).stats().tile_columns;
