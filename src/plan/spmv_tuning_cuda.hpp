@@ -10,7 +10,7 @@ namespace tulle {
 
 // clang-format off
 inline constexpr std::array<spmv_device_class, 1> spmv_tuning_cuda = {{
-    // nvidia_h200.json: commit medians of four runs: d40f520b (two), fd24bfaa, fdeb9aa5; plans of fdeb9aa5; csr5 and csr5.blocked of 3ba55dd0 (medians of three, of two), 2026-11-28T23:34:24Z
+    // nvidia_h200.json: commit medians of four runs: d40f520b (two), fd24bfaa, fdeb9aa5; csr5 and csr5.blocked of 3ba55dd0 (medians of three, of two); plans of b4bdb8a9, one run, 2026-11-28T23:34:24Z
     {"NVIDIA H200", 90, 132, 4814,
       {{
             {4.656, 1.853, 1.977, 0.1709, 0.1953, 3.428, 1.428, 16.42, 0, 0.5477, 1.688, 0, 0, 0},  // csr5
