@@ -21,7 +21,7 @@ class csr5_tiles {
   buffer<std::int32_t> group_of;  // of every tile of a long row
   buffer<index_t> first_row;      // of every other tile
   buffer<index_t> first_column;   // of every tile, those of long rows first
-  index_t widest = 0;             // columns that a tile reads from, at most
+  index_t widest = 0;             // columns from a tile's first to its last, at most
 
  private:
   template <scalar T, offset O>
