@@ -3,10 +3,10 @@
 // A tile holds as many whole rows as fit; its other slots stay empty. A row without entries takes one slot. A row
 // longer than a tile has tiles of its own, stored before all others, and one block for every few of them (a group).
 //
-// A tile is the work of one block and `items` neighbouring slots that of a thread. In memory a thread's columns lie side
-// by side (in fours where they take 4 bytes), values in twos (f64) or fours (f32), thread after thread; the column of an
-// empty slot is the largest number. Each thread has a head: one bit per slot says whether it ends a row, and the bits
-// above give the row of its first slot, counted in the tile.
+// A tile is the work of one block and `items` neighbouring slots that of a thread. In memory a thread's columns lie
+// side by side (in fours where they take 4 bytes), values in twos (f64) or fours (f32), thread after thread; the column
+// of an empty slot is the largest number. Each thread has a head: one bit per slot says whether it ends a row, and the
+// bits above give the row of its first slot, counted in the tile.
 #pragma once
 
 #include <cstdint>
