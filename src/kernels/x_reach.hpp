@@ -18,27 +18,33 @@ inline double x_reach(const csr_stats& s, std::size_t value_bytes) {
   return std::min(static_cast<double>(s.cols), around * s.gather_span) * static_cast<double>(value_bytes);
 }
 
-/// Most bytes of x beside which a product from CSR or `sell` gathers: above, they come out of memory.
-inline constexpr double most_gathered_beside_stream = 10 << 20;
+/// From how many bytes of a thread's part of the matrix, and of x, on a kernel gathers x, and up to how many of x:
+/// above, they come out of memory. Read off a Zen 4 (caches of 1 and 32 MB; docs/notes/0024-choice-cpu.md).
+struct gather_bounds {
+  std::size_t least_streamed;
+  double least_x;
+  double most_x;
+};
+inline constexpr gather_bounds gathers_in_rows{8 << 20, 1.125 * (1 << 20), 10 << 20};
+inline constexpr gather_bounds gathers_in_sell{3 << 20, 0.7 * (1 << 20), 10 << 20};
+inline constexpr gather_bounds gathers_in_packed{3 << 20, 0.7 * (1 << 20), std::numeric_limits<double>::infinity()};
 
-/// Whether a thread streams its part of a matrix out of memory and reads x scattered, past the second-level cache. Single
-/// loads of x hold up the stream there: gathers of 512 bits, which take as long with all in caches, take 0.5 to 0.9 of
-/// their time then (Zen 4, caches of 1 and 32 MB; docs/notes/0024-choice-cpu.md). Where x is read side by side from row to
-/// row the loads are foreseen, and gathers are not.
+/// Whether a thread streams its part of a matrix from beyond the second-level cache and reads x scattered, over more
+/// than what that holds beside the stream. Single loads of x hold up the stream there: gathers of 512 bits, which take
+/// as long with all in caches, take 0.5 to 0.9 of their time then. Where x is read side by side from row to row the
+/// loads are foreseen, and gathers are not.
 inline bool scatters_beside_stream(const csr_stats& s, std::size_t matrix_bytes, int threads, std::size_t value_bytes,
-                                   double most = std::numeric_limits<double>::infinity()) {
-  constexpr std::size_t least_streamed = 8 << 20;
-  constexpr double least = 1.125 * (1 << 20);
+                                   const gather_bounds& bounds) {
   const double bytes = x_reach(s, value_bytes);
-  return matrix_bytes > static_cast<std::size_t>(threads) * least_streamed && least <= bytes && bytes <= most &&
-         s.gather_sectors >= scattered_sectors;
+  return matrix_bytes > static_cast<std::size_t>(threads) * bounds.least_streamed && bounds.least_x <= bytes &&
+         bytes <= bounds.most_x && s.gather_sectors >= scattered_sectors;
 }
 
 /// Whether this processor reads x of such a matrix number by number rather than by gathers of 512 bits.
 inline bool loads_x_singly(const csr_stats& s, std::size_t matrix_bytes, int threads, std::size_t value_bytes,
-                           double most = std::numeric_limits<double>::infinity()) {
+                           const gather_bounds& bounds) {
   return this_processor() == processor_class::loads &&
-         !scatters_beside_stream(s, matrix_bytes, threads, value_bytes, most);
+         !scatters_beside_stream(s, matrix_bytes, threads, value_bytes, bounds);
 }
 
 }  // namespace tulle

@@ -142,17 +142,22 @@ TEST(XReach, IsFarWhereAMatrixStreamsAndXIsScatteredPastASecondLevelCache) {
   s.gather_span = s.cols;
   s.gather_sectors = 31;
   constexpr std::size_t large = std::size_t{32} << 20;
-  EXPECT_TRUE(scatters_beside_stream(s, large, 1, 8));
-  EXPECT_TRUE(scatters_beside_stream(s, large, 3, 8));
-  EXPECT_FALSE(scatters_beside_stream(s, large, 4, 8)) << "a thread's share stays in caches";
+  const gather_bounds rows = gathers_in_rows;
+  EXPECT_TRUE(scatters_beside_stream(s, large, 1, 8, rows));
+  EXPECT_TRUE(scatters_beside_stream(s, large, 3, 8, rows));
+  EXPECT_FALSE(scatters_beside_stream(s, large, 4, 8, rows)) << "a thread's share stays in caches";
+  EXPECT_TRUE(scatters_beside_stream(s, large, 4, 8, gathers_in_sell)) << "slices gather from less on";
   s.gather_sectors = 10;
-  EXPECT_FALSE(scatters_beside_stream(s, large, 1, 8)) << "entries of a row are side by side";
+  EXPECT_FALSE(scatters_beside_stream(s, large, 1, 8, rows)) << "entries of a row are side by side";
   s.gather_sectors = 31;
+  s.cols = 100'000;
+  EXPECT_FALSE(scatters_beside_stream(s, large, 1, 8, rows)) << "the second-level cache holds x";
+  EXPECT_TRUE(scatters_beside_stream(s, large, 1, 8, gathers_in_packed)) << "but not beside the stream";
   s.gather_span = 100;
-  EXPECT_FALSE(scatters_beside_stream(s, large, 1, 8)) << "x is read around one place";
+  EXPECT_FALSE(scatters_beside_stream(s, large, 1, 8, rows)) << "x is read around one place";
   s.gather_span = s.cols = 1 << 24;
-  EXPECT_TRUE(scatters_beside_stream(s, large, 1, 8));
-  EXPECT_FALSE(scatters_beside_stream(s, large, 1, 8, most_gathered_beside_stream)) << "x comes out of memory";
+  EXPECT_FALSE(scatters_beside_stream(s, large, 1, 8, rows)) << "x comes out of memory";
+  EXPECT_TRUE(scatters_beside_stream(s, large, 1, 8, gathers_in_packed));
 }
 
 TEST(RowOrder, HoldsEveryRowOfAWindowOnceByLength) {

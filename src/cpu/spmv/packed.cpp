@@ -257,7 +257,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     if (!same) throw error(status::invalid_structure, "update_values: the CSR has another pattern than the plan's");
     const std::size_t vectors = (static_cast<std::size_t>(a_.rows) + static_cast<std::size_t>(a_.cols)) * sizeof(V);
     streams_ = matrix_bytes() + vectors > ctx_.info().l2_bytes;
-    x_by_loads_ = loads_x_singly(stats_, matrix_bytes(), threads_, sizeof(V));
+    x_by_loads_ = loads_x_singly(stats_, matrix_bytes(), threads_, sizeof(V), gathers_in_packed);
   }
 
   /// `bytes`: of the values of a thread.

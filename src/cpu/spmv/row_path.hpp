@@ -80,7 +80,7 @@ struct row_paths {
     const double mean = a.rows == 0 ? 0 : static_cast<double>(a.nnz) / a.rows;
     const std::size_t bytes = static_cast<std::size_t>(a.nnz) * (sizeof(T) + sizeof(index_t));
     if (mean > most_by_length && this_processor() == processor_class::loads &&
-        scatters_beside_stream(stats, bytes, threads, sizeof(V), most_gathered_beside_stream)) {
+        scatters_beside_stream(stats, bytes, threads, sizeof(V), gathers_in_rows)) {
       const row_path path = fastest_far_row_path(scalar_type_of<V>);
       return {path, path};
     }

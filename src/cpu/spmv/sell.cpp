@@ -203,7 +203,7 @@ class sell_kernel final : public finishing_operator<sell_kernel<T, V, O>, V> {
  private:
   /// Of 512 bits the kernel gathers.
   [[nodiscard]] isa choose_isa(const csr_stats& stats) const {
-    const bool by_loads = loads_x_singly(stats, matrix_bytes(), threads_, sizeof(V), most_gathered_beside_stream);
+    const bool by_loads = loads_x_singly(stats, matrix_bytes(), threads_, sizeof(V), gathers_in_sell);
     return by_loads ? isa::avx2 : best_isa();
   }
 
