@@ -99,14 +99,25 @@ battery_matrix diagonals(index_t rows, index_t cols, index_t run, const columns&
 }
 
 /// Rows of C that are the row before, each column one further: stencils, bands.
-operands shifted_rows(index_t run, const columns& of_a, const columns& of_b) {
-  constexpr index_t rows = 150;
+operands shifted_rows(index_t rows, index_t run, const columns& of_a, const columns& of_b) {
   const index_t inner = rows + *std::ranges::max_element(of_a), cols = inner + of_b.back();
   operands p{diagonals(rows, inner, run, of_a), diagonals(inner, cols, 2 * run + 1, of_b)};
   p.a.values[20] = -infinity;
   p.b.values[15] = infinity;
   p.b.values[34] = std::numeric_limits<double>::quiet_NaN();
   p.b.values[47] = -0.0;
+  return p;
+}
+
+/// Lines of 20 rows with the same ends in every line in `kinds`: those rows of C are alike, but of many kinds.
+operands lines_with_ends(index_t kinds) {
+  constexpr index_t line = 20;
+  const index_t rows = std::max(3 * kinds, 60) * line, cols = rows + 104 + kinds;
+  operands p{diagonals(rows, rows + 40, 2 * rows, {0, 20, 21, 40}), {{0, cols}}};
+  for (index_t r = 0; r < rows + 40; ++r) {
+    r % line == line - 1 ? p.b.add_row({r, r + 64 + r / line % kinds}) : p.b.add_row({r, r + 30, r + 31, r + 62});
+  }
+  p.b.values = random_numbers(p.b.colind.size(), 28);
   return p;
 }
 
@@ -119,7 +130,7 @@ columns some_diagonals(index_t count, index_t apart) {
 
 void add_shifted_products(std::vector<product_recipe>& all) {
   const auto add = [&](const std::string& name, index_t run, const columns& of_a, const columns& of_b) {
-    all.push_back({"shifted_" + name, [=] { return shifted_rows(run, of_a, of_b); }, true, true, true});
+    all.push_back({"shifted_" + name, [=] { return shifted_rows(150, run, of_a, of_b); }, true, true, true});
   };
   const columns five = {0, 30, 31, 32, 62};
   for (const index_t run : {2, 7, 8, 9, 10, 13, 60, 1000}) add("in_runs_of_" + std::to_string(run), run, five, five);
@@ -129,6 +140,17 @@ void add_shifted_products(std::vector<product_recipe>& all) {
   for (const index_t count : {8, 63, 64, 65}) add("of_" + std::to_string(count), 1000, some_diagonals(count, 5), five);
   for (const index_t count : {682, 683}) {  // 2046 and 2049 products
     add("of_3_times_" + std::to_string(count), 1000, {0, 1, 5}, some_diagonals(count, 4));
+  }
+  for (const index_t run : {2, 5, 16}) {
+    all.push_back({"shifted_lines_of_" + std::to_string(run),
+                   [=] {
+                     return shifted_rows(1500, run, five, {0, 1, 9});
+                   },
+                   true, true, true});
+  }
+  for (const index_t kinds : {3, 150}) {
+    all.push_back({"shifted_lines_of_" + std::to_string(kinds) + "_kinds", [=] { return lines_with_ends(kinds); }, true,
+                   true, true});
   }
   add("of_64_times_32", 1000, some_diagonals(64, 3), some_diagonals(32, 100));  // 2048 products
 }

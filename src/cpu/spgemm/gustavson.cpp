@@ -7,6 +7,7 @@
 //   single  nothing: a row of A with one entry scales a row of B;
 //   repeat  nothing: a row of A with the columns of the row before, as where a node has several unknowns;
 //   shifted nothing: a row of A, and the rows of B that it names, are those before, one further: stencils and bands;
+//   alike   an earlier row that is shifted by more, in a table: the ends of a grid's lines;
 //   tiny    sorting, up to 32 products, or 64 with AVX-512;
 //   window  bits for a range of columns, set by words where B is compressed to words (Wolf et al., HPEC 2017); with
 //   AVX2
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "core/parallel.hpp"
+#include "cpu/spgemm/alike_rows.hpp"
 #include "cpu/spgemm/blocked_rows.hpp"
 #include "cpu/spgemm/compressed_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
@@ -84,8 +86,14 @@ class gustavson final : public spgemm_operator {
     const std::vector<std::int64_t> most = begin_threads();
     columns_.resize(most.size());
     for (std::size_t part = 0; part < most.size(); ++part) columns_[part].prepare(ctx_, most[part]);
-    schedule_.run([&](int thread, int part, index_t begin, index_t end) { find_columns(thread, part, begin, end); });
+    std::vector<std::size_t> places(most.size());
+    schedule_.run([&](int thread, int part, index_t begin, index_t end) {
+      places[static_cast<std::size_t>(part)] = find_columns(thread, part, begin, end);
+    });
     words_ = {};
+    shifted_ = {};
+    places_bytes_ = *std::ranges::max_element(places);
+    places_ = buffer<std::byte>(ctx_, places_bytes_ * static_cast<std::size_t>(schedule_.threads()));
     scan_counts(schedule_.threads(), offsets_.data(), rows);
     return offsets_.data()[rows];
   }
@@ -110,7 +118,7 @@ class gustavson final : public spgemm_operator {
 
   [[nodiscard]] std::size_t workspace_bytes() const noexcept override {
     std::size_t sum = offsets_.bytes() + kinds_.bytes() + schedule_.bytes() + scratch_.bytes() + words_.bytes() +
-                      blocks_.bytes() + spread_.bytes();
+                      blocks_.bytes() + spread_.bytes() + shifted_.bytes() + places_.bytes();
     for (const kept_columns& part : columns_) sum += part.bytes();
     return sum;
   }
@@ -127,7 +135,7 @@ class gustavson final : public spgemm_operator {
   /// Kinds, and the work of row i in offsets_[i + 1].
   needs classify() {
     const csr_view<T, O>& a = product_.a;
-    const auto shifted = a.nnz < product_.b.rows ? shifted_rows{} : shifted_rows::of(ctx_, product_.b);
+    if (a.nnz >= product_.b.rows) shifted_ = shifted_rows::of(ctx_, product_.b);
     const needs least{product_.b.cols > widest_window ? tiny_products : 0, 0, false};
     std::int64_t* work = offsets_.data();
     row_kind* kinds = kinds_.data();
@@ -145,7 +153,7 @@ class gustavson final : public spgemm_operator {
     const auto classify_shifted = [&](index_t i, needs& found) {
       const bool is_next = found.last == i - 1;
       found.last = i;
-      if (is_shifted(shifted, i)) {
+      if (is_shifted(i)) {
         if (!is_next) found.products_of_last = product_.products(i);
         if (found.products_of_last <= most_shifted_products) {
           kinds[i] = row_kind::shifted;
@@ -160,8 +168,8 @@ class gustavson final : public spgemm_operator {
       all = {std::max(all.hashed, mine.hashed), all.in_windows + mine.in_windows, all.repeats || mine.repeats};
     };
     const int threads = row_schedule::threads_for(ctx_.threads(), a);
-    return shifted.empty() ? parallel_reduce(threads, a.rows, 1024, least, classify_row, join)
-                           : parallel_reduce(threads, a.rows, 1024, least, classify_shifted, join);
+    return shifted_.empty() ? parallel_reduce(threads, a.rows, 1024, least, classify_row, join)
+                            : parallel_reduce(threads, a.rows, 1024, least, classify_shifted, join);
   }
 
   /// Work of row i that is no product.
@@ -188,14 +196,15 @@ class gustavson final : public spgemm_operator {
   }
 
   /// Whether C's row is the row before, shifted, by few enough entries of A, but more than one.
-  [[nodiscard]] bool is_shifted(const shifted_rows& rows_of_b, index_t i) const {
+  [[nodiscard]] bool is_shifted(index_t i) const {
     const csr_view<T, O>&a = product_.a, &b = product_.b;
     const bool square = a.rowptr == b.rowptr && a.colind == b.colind;
-    if (!(square ? rows_of_b.flags.data()[i] != 0 : is_row_before_shifted(a, i))) return false;
+    const std::uint8_t* const flags = shifted_.flags.data();
+    if (!(square ? flags[i] != 0 : is_row_before_shifted(a, i))) return false;
     const O begin = a.rowptr[i], end = a.rowptr[i + 1];
     if (end - begin < 2 || end - begin > most_shifted_entries) return false;
     std::uint8_t all = 1;  // no branch for each
-    for (O k = begin; k < end; ++k) all &= rows_of_b.flags.data()[a.colind[k]];
+    for (O k = begin; k < end; ++k) all &= flags[a.colind[k]];
     return all != 0;
   }
 
@@ -290,17 +299,24 @@ class gustavson final : public spgemm_operator {
   }
   [[nodiscard]] bool is_kept(index_t i, std::int64_t products) const { return has_own_columns(i) && products > 0; }
 
-  /// The columns of a part's rows to columns_, their numbers to offsets_[i + 1].
-  void find_columns(int thread, int part, index_t begin, index_t end) {
+  /// The columns of a part's rows to columns_, their numbers to offsets_[i + 1]. Returns what the places of rows
+  /// alike take.
+  std::size_t find_columns(int thread, int part, index_t begin, index_t end) {
     const sum_space<T> s = scratch(thread);
     kept_columns& home = columns_[static_cast<std::size_t>(part)];
     kept_columns kept = std::move(home);  // its counters, on no cache line of another thread
     const row_columns<T, O> columns{product_, words_, s.wide, s.table, lists(thread), isa_};
+    alike_rows<T, O> alike(product_, isa_, shifted_.patterns.empty() ? nullptr : shifted_.patterns.data());
     std::int64_t* offsets = offsets_.data();
     const auto find = [&](index_t i, std::int64_t products) {
       offsets[i + 1] = products;
       if (!is_kept(i, products)) return;
-      const std::int64_t n = columns.find(kinds_.data()[i], i, products, kept.reserve(ctx_, most_columns(products)));
+      row_kind& kind = kinds_.data()[i];
+      const auto look = [&](index_t* colind) { return columns.find(kind, i, products, colind); };
+      index_t* const room = kept.reserve(ctx_, most_columns(products));
+      const bool is_repeated = i + 1 < end && kinds_.data()[i + 1] == row_kind::repeat;
+      const std::int64_t n =
+          !is_repeated && alike.may_hold(i, products) ? alike.columns(i, products, kind, room, look) : look(room);
       kept.keep(n);
       offsets[i + 1] = n;
     };
@@ -309,6 +325,7 @@ class gustavson final : public spgemm_operator {
     });
     kept.finish();
     home = std::move(kept);
+    return alike.places_bytes();
   }
 
   void copy_columns(int part, index_t begin, index_t end, index_t* colind) const {
@@ -322,7 +339,7 @@ class gustavson final : public spgemm_operator {
         std::copy_n(colind + at - n, n, colind + at);
       } else if (kinds[first] == row_kind::shifted) {
         while (i < end && kinds[i] == row_kind::shifted) ++i;
-        copy_shifted(isa_, colind + at - n, n, i - first, colind + at);
+        copy_shifted(isa_, colind + at - n, n, 1, i - first, colind + at);
       } else if (kinds[first] == row_kind::single) {
         std::copy_n(product_.b.colind + product_.b.rowptr[product_.a.colind[product_.a.rowptr[first]]], n, colind + at);
       } else {
@@ -333,7 +350,8 @@ class gustavson final : public spgemm_operator {
   }
 
   void add(const row_product<T, O>& p, int thread, index_t begin, index_t end, const csr_sink& c) {
-    const row_sums<T, O> sums{p, blocks_, spread_, scratch(thread), kinds_.data(), offsets_.data(), isa_};
+    std::byte* const places = places_.data() + places_bytes_ * static_cast<std::size_t>(thread);
+    const row_sums<T, O> sums{p, blocks_, spread_, scratch(thread), kinds_.data(), offsets_.data(), places, isa_};
     sums.add(begin, end, c.colind + c.first, static_cast<T*>(c.values) + c.first);
   }
 
@@ -344,6 +362,7 @@ class gustavson final : public spgemm_operator {
   buffer<std::int64_t> offsets_;                                        // rows + 1, from 0
   buffer<row_kind> kinds_;                                              // rows
   row_schedule schedule_;
+  shifted_rows shifted_;               // of B, while columns are looked for; empty where they are too few
   compressed_rows words_;              // of B, while columns are looked for; empty where they are too few
   blocked_rows blocks_;                // of B; empty where they hold few entries
   spread_rows<T> spread_;              // the same with AVX2
@@ -353,6 +372,8 @@ class gustavson final : public spgemm_operator {
   std::size_t list_bytes_ = 0;      // of one thread
   std::size_t scratch_bytes_ = 0;   // of one thread
   buffer<std::byte> scratch_;
+  std::size_t places_bytes_ = 0;  // of one thread
+  buffer<std::byte> places_;      // of rows alike
 };
 
 }  // namespace

@@ -10,9 +10,16 @@
 
 namespace tulle::cpu {
 
-/// How the columns of a row of C are found. repeat: they are those of the row before; shifted: each is one further. The
-/// others: see gustavson.cpp.
-enum class row_kind : std::uint8_t { single, repeat, shifted, tiny, window, hash, wide };
+/// How the columns of a row of C are found. repeat: they are those of the row before; shifted: each is one further;
+/// alike and above: those of an earlier row but for a shift, all rows of one such kind. The others: see gustavson.cpp.
+enum class row_kind : std::uint8_t { single, repeat, shifted, tiny, window, hash, wide, alike };
+
+/// How many kinds there are from alike on.
+inline constexpr int most_alike = 128;
+
+constexpr row_kind alike_kind(int number) { return static_cast<row_kind>(static_cast<int>(row_kind::alike) + number); }
+/// The number of an alike kind.
+constexpr int alike_number(row_kind kind) { return static_cast<int>(kind) - static_cast<int>(row_kind::alike); }
 
 /// Columns of the widest window.
 inline constexpr index_t widest_window = 1 << 19;

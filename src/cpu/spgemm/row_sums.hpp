@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "cpu/spgemm/blocked_rows.hpp"
@@ -45,18 +46,20 @@ struct row_sums {
   sum_space<T> space;
   const row_kind* kinds;
   const std::int64_t* offsets;  // of C's rows
+  std::byte* places;            // for those of the alike kinds
   isa set;
 
   /// Rows begin .. end - 1. `colind` and `values` are C's.
   void add(index_t begin, index_t end, const index_t* colind, T* values) const {
     const bool one_by_one = !has_blocks() && p.b.cols <= widest_window;
+    known_places known{places};
     for (index_t i = begin, rows; i < end; i += rows) {
       rows = 1;
       const std::int64_t at = offsets[i], n = offsets[i + 1] - at;
       if (n == 0) continue;
-      if (const index_t alike = rows_alike(i, end); alike >= least_shifted) {
-        rows = alike;
-        shifted_sums<T, O>(p, set, i, colind + at, n).add(rows, values + at);
+      if (const index_t shifted = rows_shifted(i, end); shifted >= least_shifted || kinds[i] >= row_kind::alike) {
+        rows = shifted;
+        add_shifted(i, rows, colind + at, n, known, values + at);
       } else if (kinds[i] == row_kind::single) {
         add_single(i, values + at);
       } else if (one_by_one) {
@@ -73,12 +76,32 @@ struct row_sums {
  private:
   [[nodiscard]] bool has_blocks() const { return !blocks.empty() || !spread.empty(); }
 
+  /// Those of the alike kinds that were met.
+  struct known_places {
+    std::byte* free;  // memory for others
+    row_places of[most_alike] = {};
+  };
+
   /// Row i and those after it that are it, shifted. 1 where row i is such a row itself: others before it were too few.
-  [[nodiscard]] index_t rows_alike(index_t i, index_t end) const {
+  [[nodiscard]] index_t rows_shifted(index_t i, index_t end) const {
     index_t rows = 1;
     if (kinds[i] == row_kind::shifted) return rows;
     while (i + rows < end && kinds[i + rows] == row_kind::shifted) ++rows;
     return rows;
+  }
+  [[gnu::noinline]] void add_shifted(index_t i, index_t rows, const index_t* colind, std::int64_t n,
+                                     known_places& known, T* values) const {
+    if (kinds[i] < row_kind::alike) {
+      alignas(8) std::byte memory[row_places::bytes(most_shifted_products)];
+      const row_places here(p, set, i, colind, n, memory);
+      return shifted_sums<T, O>(p, here, i).add(set, rows, values);
+    }
+    row_places& here = known.of[alike_number(kinds[i])];
+    if (here.empty()) {
+      here = row_places(p, set, i, colind, n, known.free);
+      known.free += row_places::bytes(p.products(i));
+    }
+    shifted_sums<T, O>(p, here, i).add(set, rows, values);
   }
   [[nodiscard]] index_t rows_together(index_t i, index_t end) const {
     if (space.together == nullptr) return 1;

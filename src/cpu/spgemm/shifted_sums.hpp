@@ -1,9 +1,10 @@
 // The values of rows of C that are alike but for a shift. Where in C's row a product belongs is found once for all of
-// them; sums are made in place, or in registers: as many rows of A, B and C as there are lie one behind the other, so
-// that no index is read. The products of an entry are added in A's order.
+// them; sums are made in place, or in registers: as many rows of A, B and C as follow each other lie one behind the
+// other, so that no index is read. The products of an entry are added in A's order.
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 
 #include "cpu/spgemm/row_product.hpp"
@@ -57,38 +58,12 @@ struct sums_avx512<std::int32_t> {
 };
 #endif
 
-/// Rows alike for which finding places is worth it.
+/// Rows alike for which finding places is worth it, where no others are known to be.
 inline constexpr index_t least_shifted = 8;
 
-/// The sums of a run of rows, of which all but the first are the row before, shifted.
-template <scalar T, offset O>
-class shifted_sums {
+/// Where in C's row the products of rows alike belong.
+class row_places {
  public:
-  /// `colind`: the n columns of row i of C, which is the first.
-  shifted_sums(const row_product<T, O>& p, isa set, index_t i, const index_t* colind, std::int64_t n)
-      : p_(p), set_(set), entries_(static_cast<int>(p.a.rowptr[i + 1] - p.a.rowptr[i])), n_(static_cast<int>(n)) {
-    a_ = p.a.values + p.a.rowptr[i];
-    for (int k = 0; k < entries_; ++k) {
-      const index_t r = p.a.colind[p.a.rowptr[i] + k];
-      b_[k] = p.b.values + p.b.rowptr[r];
-      length_[k] = static_cast<int>(p.b.rowptr[r + 1] - p.b.rowptr[r]);
-      columns_[k] = p.b.colind + p.b.rowptr[r];
-    }
-    set == isa::avx512 ? find_steps(colind) : find_places(colind);
-  }
-
-  void add(index_t rows, T* values) {
-#if TULLE_X86
-    if (set_ == isa::avx512) {
-      for (; rows >= 4; rows -= 4, values += 4 * n_) add_avx512<4>(values);
-      for (; rows > 0; --rows, values += n_) add_avx512<1>(values);
-      return;
-    }
-#endif
-    for (; rows > 0; --rows, values += n_) add_row(values);
-  }
-
- private:
   /// Entries of a row of B that belong to 8 neighbours of C's row.
   struct step {
     std::uint16_t first;
@@ -96,16 +71,47 @@ class shifted_sums {
     std::uint8_t mask;
   };
 
-  /// By eights of C's entries, then by A's.
-  void find_steps(const index_t* colind) {
+  row_places() = default;
+  /// Of rows like row i of C, which has the n columns `colind`. `memory`: bytes() of its products, kept meanwhile.
+  template <scalar T, offset O>
+  row_places(const row_product<T, O>& p, isa set, index_t i, const index_t* colind, std::int64_t n, std::byte* memory)
+      : n_(static_cast<int>(n)),
+        steps_(reinterpret_cast<step*>(memory)),
+        places_(reinterpret_cast<std::uint16_t*>(memory)),
+        ends_(reinterpret_cast<std::uint16_t*>(steps_ + p.products(i) + 1)) {
+    set == isa::avx512 ? find_steps(p, i, colind) : find_places(p, i, colind);
+  }
+  static constexpr std::size_t bytes(std::int64_t products) {
+    const auto n = static_cast<std::size_t>(products);
+    return ((n + 1) * sizeof(step) + (n / 8 + 1) * sizeof(std::uint16_t) + 7) / 8 * 8;
+  }
+  [[nodiscard]] bool empty() const { return n_ == 0; }
+
+  /// Of C's row.
+  [[nodiscard]] int size() const { return n_; }
+  /// By eights of C's entries, then by A's, with AVX-512.
+  [[nodiscard]] const step* steps() const { return steps_; }
+  /// The end of the steps of the eight from entry `from` on.
+  [[nodiscard]] const step* end_of(int from) const { return steps_ + ends_[from / 8]; }
+  /// By A's entries, then by B's: entries of C. Without AVX-512.
+  [[nodiscard]] const std::uint16_t* places() const { return places_; }
+
+ private:
+  template <scalar T, offset O>
+  void find_steps(const row_product<T, O>& p, index_t i, const index_t* colind) {
+    const O* const begin = p.a.rowptr + i;
+    const auto entries = static_cast<int>(begin[1] - begin[0]);
+    const index_t* rows = p.a.colind + begin[0];
     int next[most_shifted_entries] = {}, count = 0;
     for (int from = 0; from < n_; from += 8) {
       const int to = std::min(n_, from + 8);
-      for (int k = 0; k < entries_; ++k) {
+      for (int k = 0; k < entries; ++k) {
+        const index_t* const columns = p.b.colind + p.b.rowptr[rows[k]];
+        const auto length = static_cast<int>(p.b.rowptr[rows[k] + 1] - p.b.rowptr[rows[k]]);
         const int first = next[k];
         unsigned mask = 0;
-        for (int at = from; next[k] < length_[k] && columns_[k][next[k]] <= colind[to - 1]; ++next[k]) {
-          while (colind[at] != columns_[k][next[k]]) ++at;
+        for (int at = from; next[k] < length && columns[next[k]] <= colind[to - 1]; ++next[k]) {
+          while (colind[at] != columns[next[k]]) ++at;
           mask |= 1u << (at - from);
         }
         steps_[count] = {static_cast<std::uint16_t>(first), static_cast<std::uint8_t>(k),
@@ -115,21 +121,56 @@ class shifted_sums {
       ends_[from / 8] = static_cast<std::uint16_t>(count);
     }
   }
-  /// By A's entries.
-  void find_places(const index_t* colind) {
+  template <scalar T, offset O>
+  void find_places(const row_product<T, O>& p, index_t i, const index_t* colind) {
     std::uint16_t* place = places_;
-    for (int k = 0; k < entries_; ++k) {
-      for (int l = 0, at = 0; l < length_[k]; ++l) {
-        while (colind[at] != columns_[k][l]) ++at;
+    for (O k = p.a.rowptr[i]; k < p.a.rowptr[i + 1]; ++k) {
+      const index_t r = p.a.colind[k];
+      int at = 0;
+      for (O l = p.b.rowptr[r]; l < p.b.rowptr[r + 1]; ++l) {
+        while (colind[at] != p.b.colind[l]) ++at;
         *place++ = static_cast<std::uint16_t>(at);
       }
     }
   }
 
+  int n_ = 0;
+  step* steps_ = nullptr;            // or
+  std::uint16_t* places_ = nullptr;  // in the same memory
+  std::uint16_t* ends_ = nullptr;
+};
+
+/// The sums of a run of rows, of which all but the first are the row before, shifted.
+template <scalar T, offset O>
+class shifted_sums {
+ public:
+  /// From row i on.
+  shifted_sums(const row_product<T, O>& p, const row_places& places, index_t i)
+      : p_(p), places_(places), entries_(static_cast<int>(p.a.rowptr[i + 1] - p.a.rowptr[i])), n_(places.size()) {
+    a_ = p.a.values + p.a.rowptr[i];
+    for (int k = 0; k < entries_; ++k) {
+      const index_t r = p.a.colind[p.a.rowptr[i] + k];
+      b_[k] = p.b.values + p.b.rowptr[r];
+      length_[k] = static_cast<int>(p.b.rowptr[r + 1] - p.b.rowptr[r]);
+    }
+  }
+
+  void add([[maybe_unused]] isa set, index_t rows, T* values) {
+#if TULLE_X86
+    if (set == isa::avx512) {
+      for (; rows >= 4; rows -= 4, values += 4 * n_) add_avx512<4>(values);
+      for (; rows > 0; --rows, values += n_) add_avx512<1>(values);
+      return;
+    }
+#endif
+    for (; rows > 0; --rows, values += n_) add_row(values);
+  }
+
+ private:
   void add_row(T* values) {
     auto* sums = reinterpret_cast<sum_of<T>*>(values);
     std::fill_n(sums, n_, sum_of<T>{0});
-    const std::uint16_t* place = places_;
+    const std::uint16_t* place = places_.places();
     for (int k = 0; k < entries_; ++k) {
       const sum_of<T> scale = p_.alpha * static_cast<sum_of<T>>(a_[k]);
       const int length = length_[k];
@@ -147,11 +188,11 @@ class shifted_sums {
     sum_of<T> scale[Rows * most_shifted_entries];
     const int entries = entries_, n = n_;
     for (int k = 0; k < Rows * entries; ++k) scale[k] = p_.alpha * static_cast<sum_of<T>>(a_[k]);
-    const step* at = steps_;
+    const row_places::step* at = places_.steps();
     for (int from = 0; from < n; from += 8) {
       sums_avx512<T> sums[Rows];
       for (int row = 0; row < Rows; ++row) sums[row] = sums_avx512<T>::zero();
-      for (const step* last = steps_ + ends_[from / 8]; at != last; ++at) {
+      for (const row_places::step* last = places_.end_of(from); at != last; ++at) {
         const T* b = b_[at->k] + at->first;
         const std::int64_t length = length_[at->k];
         for (int row = 0; row < Rows; ++row) sums[row].add(scale[row * entries + at->k], b + row * length, at->mask);
@@ -165,18 +206,12 @@ class shifted_sums {
 #endif
 
   const row_product<T, O>& p_;
-  isa set_;
+  const row_places& places_;
   int entries_;  // of A's row
   int n_;        // of C's row
   const T* a_;   // A's next row
   const T* b_[most_shifted_entries];
   int length_[most_shifted_entries];
-  const index_t* columns_[most_shifted_entries];
-  union {
-    step steps_[most_shifted_products + 1];
-    std::uint16_t places_[most_shifted_products];
-  };
-  std::uint16_t ends_[most_shifted_products / 8 + 1];
 };
 
 }  // namespace tulle::cpu
