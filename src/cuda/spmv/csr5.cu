@@ -1,12 +1,12 @@
 // csr5: CSR5 (Liu and Vinter, ICS 2015) with tiles that end where rows end; csr5_format.cuh says how it is stored. One
 // block per tile; a thread sums its four or eight neighbouring entries by row, and a segmented scan over the warp and a
-// look at the warps before complete the first row that it ends. Everything that a thread reads of the matrix lies at a
-// place known from its number, so that only the reads of x wait for other reads. Rows longer than a tile:
-// shared_parts.cuh. Bytes per nonzero: sizeof(T) + 2, 3 or 4 (up to 65,535 or 16,777,215 columns in the widest tile, or
-// more) + 1/2, and the same for every empty slot: one per empty row, half a row on average per tile of 1024, up to half
-// of all where rows have 513 to 1024 entries; plus one y per row. Chosen below half a million nonzeros, and above where
-// it is predicted to be the fastest (plan/spmv_terms_cuda.hpp): where row lengths differ, rows are short, or x is read
-// from all over L2.
+// look at the warps before complete the first row that it ends; f64 of rows of less than 3 entries is stored by lanes
+// side by side. Everything that a thread reads of the matrix lies at a place known from its number, so that only the
+// reads of x wait for other reads. Rows longer than a tile: shared_parts.cuh. Bytes per nonzero: sizeof(T) + 2, 3 or 4
+// (up to 65,535 or 16,777,215 columns in the widest tile, or more) + 1/2, and the same for every empty slot: one per
+// empty row, half a row on average per tile of 1024, up to half of all where rows have 513 to 1024 entries; plus one y
+// per row. Chosen below half a million nonzeros, and above where it is predicted to be the fastest
+// (plan/spmv_terms_cuda.hpp): where row lengths differ, rows are short, or x is read from all over L2.
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
 #include "cuda/spmv/csr5_build.hpp"
@@ -123,8 +123,40 @@ __device__ __forceinline__ T scan_open(T open, unsigned ending) {
   return open;
 }
 
+/// Stores a row as soon as its sum is known.
+template <class Shape, class T, class Epilogue>
+struct rows_one_by_one {
+  Epilogue& epilogue;
+
+  __device__ __forceinline__ rows_one_by_one(Epilogue& e, index_t /*first_row*/) : epilogue(e) {}
+  __device__ __forceinline__ void operator()(index_t row, T sum) { epilogue(row, sum); }
+  __device__ __forceinline__ void finish(index_t /*end*/) {}
+};
+
+/// Keeps the sums of a warp's rows until all but the first are there, so that lanes store neighbouring rows: where most
+/// lanes end several, a store of one row each writes a part of many sectors of y, and each sector is written again.
+template <class Shape, class T, class Epilogue>
+struct rows_side_by_side {
+  Epilogue& epilogue;
+  index_t first_row;  // of the warp
+  T* sum_of;
+
+  __device__ __forceinline__ rows_side_by_side(Epilogue& e, index_t first) : epilogue(e) {
+    __shared__ T sums[csr5_slots];
+    sum_of = sums + threadIdx.x / 32 * (32 * Shape::items);
+    first_row = __shfl_sync(full_warp, first, 0);
+  }
+  __device__ __forceinline__ void operator()(index_t row, T sum) { sum_of[row - first_row] = sum; }
+  /// `end`: behind the last row that a lane ends.
+  __device__ __forceinline__ void finish(index_t end) {
+    const index_t rows = __shfl_sync(full_warp, end, 31) - first_row;
+    __syncwarp();
+    for (index_t r = 1 + lane_id(); r < rows; r += 32) epilogue(first_row + r, sum_of[r]);
+  }
+};
+
 /// A tile of whole rows: those that begin in a lane as they end, its first one last.
-template <class Shape, class T, class Columns, class Epilogue>
+template <template <class, class, class> class Rows, class Shape, class T, class Columns, class Epilogue>
 __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Columns>& a, const T* __restrict__ x,
                                          Epilogue& epilogue) {
   __shared__ warp_tails<T, Shape::block / 32> tails;
@@ -133,13 +165,13 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Columns>& a, 
   const std::int64_t tile = std::int64_t{blockIdx.x} - a.groups;
   thread_entries<Shape, T, Columns> entries(a, tile + a.long_tiles);
   const unsigned head = __ldg(a.head + tile * Shape::block + threadIdx.x);
-  const index_t first_row = __ldg(a.first_row + tile);
-  index_t row = first_row + static_cast<index_t>(head >> Shape::items);
+  index_t row = __ldg(a.first_row + tile) + static_cast<index_t>(head >> Shape::items);
   const index_t first_end = row;  // the first row that the thread ends, if any
   const bool ends_row = head % (1u << Shape::items) != 0;
   if (ends_row) epilogue.fetch(first_end);
   entries.multiply(x);
 
+  Rows<Shape, T, Epilogue> store(epilogue, row);
   T open{0}, first_sum{0};
   bool first = true;
 #pragma unroll
@@ -149,7 +181,7 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Columns>& a, 
     if (first)
       first_sum = open;
     else
-      epilogue(row, open);
+      store(row, open);
     first = false;
     ++row;
     open = T{0};
@@ -162,11 +194,11 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Columns>& a, 
     tails.open[warp] = open;
     tails.ends_rows[warp] = ending != 0;
   }
+  const bool begins_before = (ending & lanes_before()) == 0;  // the row starts in an earlier warp
+  if (ends_row && !begins_before) store(first_end, carried + first_sum);
+  store.finish(row);
   __syncthreads();
-  if (ends_row) {
-    if ((ending & lanes_before()) == 0) carried += tails.open_before(warp);  // the row starts in an earlier warp
-    epilogue(first_end, carried + first_sum);
-  }
+  if (ends_row && begins_before) epilogue(first_end, carried + tails.open_before(warp) + first_sum);
 }
 
 /// What the warps of a block leave for its first threads, one of which finishes the first row that each warp ends.
@@ -259,7 +291,7 @@ __device__ __forceinline__ void sum_rows_together(const csr5_view<Shape, T, Colu
 template <class Shape, class Epilogue>
 constexpr int csr5_resident = Shape::items == 4 && sums_dots<Epilogue> ? 6 : 8;
 
-template <class Shape, class T, class Columns, class Epilogue>
+template <class Shape, class T, class Columns, class Epilogue, bool SideBySide = false>
 __global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
     csr5_kernel(csr5_view<Shape, T, Columns> a, const T* __restrict__ x, shared_parts<T> parts, Epilogue epilogue) {
   constexpr bool together = Shape::items == 8 && Epilogue::reads_more;
@@ -267,12 +299,21 @@ __global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
     sum_group(a, x, parts, epilogue);
   else if constexpr (together)
     sum_rows_together(a, x, epilogue);
+  else if constexpr (SideBySide)
+    sum_rows<rows_side_by_side>(a, x, epilogue);
   else
-    sum_rows(a, x, epilogue);
+    sum_rows<rows_one_by_one>(a, x, epilogue);
   if constexpr (together && sums_dots<Epilogue>)
     epilogue.template finish_of_lanes<Shape::block / 32>();
   else
     epilogue.finish();
+}
+
+/// Whether rows are so short that they are better stored side by side (docs/notes/0005-csr5.md). In f32 that gains
+/// nothing.
+template <class Shape, class T, class O>
+bool stores_side_by_side(const csr_view<T, O>& a) {
+  return Shape::items == 4 && sizeof(T) == 8 && static_cast<std::int64_t>(a.nnz) < 3 * std::int64_t{a.rows};
 }
 
 template <class Shape, class T, class O, class Columns>
@@ -287,6 +328,7 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   csr5_operator(const context& ctx, csr_view<T, O> a, csr5_tiles tiles)
       : base(ctx, a, Shape::block),
         ctx_(ctx),
+        side_by_side_(stores_side_by_side<Shape>(a)),
         storage_(ctx, a, std::move(tiles), values_),
         parts_(ctx, storage_.groups()) {
     this->dots_ = {ctx, blocks(), 0, shares_arrive};
@@ -307,12 +349,16 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   [[nodiscard]] std::int32_t blocks() const noexcept { return storage_.blocks(); }
   template <class Epilogue>
   void start(const Epilogue& epilogue, const T* x, cudaStream_t stream) {
-    launch("csr5", csr5_kernel<Shape, T, Columns, Epilogue>, {blocks(), Shape::block}, stream, storage_.view(values_),
-           x, parts_.view(), epilogue);
+    auto* kernel = csr5_kernel<Shape, T, Columns, Epilogue>;
+    if constexpr (Shape::items == 4 && sizeof(T) == 8 && !Epilogue::reads_more) {
+      if (side_by_side_) kernel = csr5_kernel<Shape, T, Columns, Epilogue, true>;
+    }
+    launch("csr5", kernel, {blocks(), Shape::block}, stream, storage_.view(values_), x, parts_.view(), epilogue);
   }
 
  private:
   context ctx_;
+  bool side_by_side_;
   buffer<T> values_;  // before storage_, which fills it
   csr5_storage<Shape, Columns> storage_;
   part_workspace<T> parts_;

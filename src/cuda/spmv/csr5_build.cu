@@ -265,10 +265,12 @@ __global__ void __launch_bounds__(Shape::block)
 
   const std::int64_t base = std::int64_t{blockIdx.x} * csr5_slots;
   unsigned ends = 0;
+  bool begins_empty = false;  // behind the last row
   for (int i = 0; i < items; ++i) {
     const int offset = items * me + i - start[row[i]];
     const int length = length_of(row[i]);
     const bool live = offset < length;
+    if (i == 0) begins_empty = offset >= max(length, 1);
     const std::int64_t k = std::int64_t{rowptr[row[i]]} + offset;
     values[base + Shape::place(me, i, csr5_values_together<T>)] = live ? a.values[k] : T{0};
     if (columns.column == nullptr) continue;
@@ -278,7 +280,7 @@ __global__ void __launch_bounds__(Shape::block)
   }
   if (columns.column != nullptr)
     heads[std::int64_t{blockIdx.x} * Shape::block + me] =
-        static_cast<typename Shape::head>(static_cast<unsigned>(row[0]) << items | ends);
+        static_cast<typename Shape::head>(static_cast<unsigned>(row[0] + (begins_empty ? 1 : 0)) << items | ends);
 }
 
 template <class Shape, class... Parameters, class... Args>

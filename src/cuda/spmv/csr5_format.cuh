@@ -6,7 +6,7 @@
 // A tile is the work of one block and `items` neighbouring slots that of a thread. In memory a thread's columns lie
 // side by side (in fours where they take 4 bytes), values in twos (f64) or fours (f32), thread after thread; the column
 // of an empty slot is the largest number. Each thread has a head: one bit per slot says whether it ends a row, and the
-// bits above give the row of its first slot, counted in the tile.
+// bits above give the row of its first slot, counted in the tile, or how many rows there are where that is behind them.
 #pragma once
 
 #include <cstdint>
