@@ -1,11 +1,11 @@
 // csr5: CSR5 (Liu and Vinter, ICS 2015) with tiles that end where rows end; csr5_format.cuh says how it is stored. One
 // block per tile; a thread sums its four or eight neighbouring entries by row, and a segmented scan over the warp and a
-// look at the warps before complete the first row that it ends; f64 of rows of less than 3 entries is stored by lanes
-// side by side. Everything that a thread reads of the matrix lies at a place known from its number, so that only the
-// reads of x wait for other reads. Rows longer than a tile: shared_parts.cuh. Bytes per nonzero: sizeof(T) + 2, 3 or 4
-// (up to 65,535 or 16,777,215 columns in the widest tile, or more) + 1/2, and the same for every empty slot: one per
-// empty row, half a row on average per tile of 1024, up to half of all where rows have 513 to 1024 entries; plus one y
-// per row. Chosen below half a million nonzeros, and above where it is predicted to be the fastest
+// look at the warps before complete the first row that it ends; of many short rows of f64 a lane stores others than it
+// summed. Everything that a thread reads of the matrix lies at a place known from its number, so that only the reads of
+// x wait for other reads. Rows longer than a tile: shared_parts.cuh. Bytes per nonzero: sizeof(T) + 2, 3 or 4 (up to
+// 65,535 or 16,777,215 columns in the widest tile, or more) + 1/2, and the same for every empty slot: one per empty
+// row, half a row on average per tile of 1024, up to half of all where rows have 513 to 1024 entries; plus one y per
+// row. Chosen below half a million nonzeros, and above where it is predicted to be the fastest
 // (plan/spmv_terms_cuda.hpp): where row lengths differ, rows are short, or x is read from all over L2.
 #include "cuda/device/load.cuh"
 #include "cuda/device/warp.cuh"
@@ -309,11 +309,13 @@ __global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
     epilogue.finish();
 }
 
-/// Whether rows are so short that they are better stored side by side (docs/notes/0005-csr5.md). In f32 that gains
-/// nothing.
+/// Whether rows are so short, and so many, that they are better stored side by side (docs/notes/0005-csr5.md). In f32
+/// that gains nothing.
 template <class Shape, class T, class O>
 bool stores_side_by_side(const csr_view<T, O>& a) {
-  return Shape::items == 4 && sizeof(T) == 8 && static_cast<std::int64_t>(a.nnz) < 3 * std::int64_t{a.rows};
+  constexpr std::int64_t least_nnz = 3'000'000, longest_mean = 3;
+  const auto nnz = static_cast<std::int64_t>(a.nnz);
+  return Shape::items == 4 && sizeof(T) == 8 && nnz >= least_nnz && nnz < longest_mean * a.rows;
 }
 
 template <class Shape, class T, class O, class Columns>
