@@ -123,40 +123,36 @@ __device__ __forceinline__ T scan_open(T open, unsigned ending) {
   return open;
 }
 
-/// Stores a row as soon as its sum is known.
-template <class Shape, class T, class Epilogue>
-struct rows_one_by_one {
-  Epilogue& epilogue;
-
-  __device__ __forceinline__ rows_one_by_one(Epilogue& e, index_t /*first_row*/) : epilogue(e) {}
-  __device__ __forceinline__ void operator()(index_t row, T sum) { epilogue(row, sum); }
-  __device__ __forceinline__ void finish(index_t /*end*/) {}
-};
-
-/// Keeps the sums of a warp's rows until all but the first are there, so that lanes store neighbouring rows: where most
-/// lanes end several, a store of one row each writes a part of many sectors of y, and each sector is written again.
-template <class Shape, class T, class Epilogue>
-struct rows_side_by_side {
-  Epilogue& epilogue;
-  index_t first_row;  // of the warp
-  T* sum_of;
-
-  __device__ __forceinline__ rows_side_by_side(Epilogue& e, index_t first) : epilogue(e) {
+/// The sums of a warp's rows but the first, until all are there and lanes store neighbours: where most lanes end
+/// several rows, a store of one by each lane writes a part of many sectors of y, and each sector is written again.
+template <class Shape, class T>
+class rows_side_by_side {
+ public:
+  /// `first_row`: of a lane.
+  __device__ __forceinline__ explicit rows_side_by_side(index_t first_row)
+      : first_row_(__shfl_sync(full_warp, first_row, 0)) {
     __shared__ T sums[csr5_slots];
-    sum_of = sums + threadIdx.x / 32 * (32 * Shape::items);
-    first_row = __shfl_sync(full_warp, first, 0);
+    sum_of_ = sums + threadIdx.x / 32 * (32 * Shape::items);
   }
-  __device__ __forceinline__ void operator()(index_t row, T sum) { sum_of[row - first_row] = sum; }
+  __device__ __forceinline__ void keep(index_t row, T sum) { sum_of_[row - first_row_] = sum; }
   /// `end`: behind the last row that a lane ends.
-  __device__ __forceinline__ void finish(index_t end) {
-    const index_t rows = __shfl_sync(full_warp, end, 31) - first_row;
+  template <class Epilogue>
+  __device__ __forceinline__ void store(index_t end, Epilogue& epilogue) {
+    const index_t rows = __shfl_sync(full_warp, end, 31) - first_row_;
     __syncwarp();
-    for (index_t r = 1 + lane_id(); r < rows; r += 32) epilogue(first_row + r, sum_of[r]);
+    for (index_t r = 1 + lane_id(); r < rows; r += 32) epilogue(first_row_ + r, sum_of_[r]);
   }
+
+ private:
+  index_t first_row_;
+  T* sum_of_;
+};
+struct rows_one_by_one {
+  __device__ __forceinline__ explicit rows_one_by_one(index_t /*first_row*/) {}
 };
 
 /// A tile of whole rows: those that begin in a lane as they end, its first one last.
-template <template <class, class, class> class Rows, class Shape, class T, class Columns, class Epilogue>
+template <bool SideBySide, class Shape, class T, class Columns, class Epilogue>
 __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Columns>& a, const T* __restrict__ x,
                                          Epilogue& epilogue) {
   __shared__ warp_tails<T, Shape::block / 32> tails;
@@ -165,13 +161,14 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Columns>& a, 
   const std::int64_t tile = std::int64_t{blockIdx.x} - a.groups;
   thread_entries<Shape, T, Columns> entries(a, tile + a.long_tiles);
   const unsigned head = __ldg(a.head + tile * Shape::block + threadIdx.x);
-  index_t row = __ldg(a.first_row + tile) + static_cast<index_t>(head >> Shape::items);
+  const index_t first_row = __ldg(a.first_row + tile);
+  index_t row = first_row + static_cast<index_t>(head >> Shape::items);
   const index_t first_end = row;  // the first row that the thread ends, if any
   const bool ends_row = head % (1u << Shape::items) != 0;
   if (ends_row) epilogue.fetch(first_end);
   entries.multiply(x);
 
-  Rows<Shape, T, Epilogue> store(epilogue, row);
+  [[maybe_unused]] std::conditional_t<SideBySide, rows_side_by_side<Shape, T>, rows_one_by_one> rows(row);
   T open{0}, first_sum{0};
   bool first = true;
 #pragma unroll
@@ -180,8 +177,10 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Columns>& a, 
     if ((head >> i & 1) == 0) continue;
     if (first)
       first_sum = open;
+    else if constexpr (SideBySide)
+      rows.keep(row, open);
     else
-      store(row, open);
+      epilogue(row, open);
     first = false;
     ++row;
     open = T{0};
@@ -194,11 +193,15 @@ __device__ __forceinline__ void sum_rows(const csr5_view<Shape, T, Columns>& a, 
     tails.open[warp] = open;
     tails.ends_rows[warp] = ending != 0;
   }
-  const bool begins_before = (ending & lanes_before()) == 0;  // the row starts in an earlier warp
-  if (ends_row && !begins_before) store(first_end, carried + first_sum);
-  store.finish(row);
+  if constexpr (SideBySide) {
+    if (ends_row && (ending & lanes_before()) != 0) rows.keep(first_end, carried + first_sum);
+    rows.store(row, epilogue);
+  }
   __syncthreads();
-  if (ends_row && begins_before) epilogue(first_end, carried + tails.open_before(warp) + first_sum);
+  if (ends_row && (!SideBySide || (ending & lanes_before()) == 0)) {
+    if ((ending & lanes_before()) == 0) carried += tails.open_before(warp);  // the row starts in an earlier warp
+    epilogue(first_end, carried + first_sum);
+  }
 }
 
 /// What the warps of a block leave for its first threads, one of which finishes the first row that each warp ends.
@@ -299,10 +302,8 @@ __global__ void __launch_bounds__(Shape::block, csr5_resident<Shape, Epilogue>)
     sum_group(a, x, parts, epilogue);
   else if constexpr (together)
     sum_rows_together(a, x, epilogue);
-  else if constexpr (SideBySide)
-    sum_rows<rows_side_by_side>(a, x, epilogue);
   else
-    sum_rows<rows_one_by_one>(a, x, epilogue);
+    sum_rows<SideBySide>(a, x, epilogue);
   if constexpr (together && sums_dots<Epilogue>)
     epilogue.template finish_of_lanes<Shape::block / 32>();
   else
@@ -345,7 +346,7 @@ class csr5_operator final : public fused_operator<csr5_operator<Shape, T, O, Col
   [[nodiscard]] std::size_t matrix_bytes() const noexcept override { return storage_.bytes() + values_.bytes(); }
   [[nodiscard]] std::string parameters() const override {
     return base::parameters() + " blocks=" + std::to_string(blocks()) +
-           " column_bytes=" + std::to_string(Columns::bytes);
+           " column_bytes=" + std::to_string(Columns::bytes) + (side_by_side_ ? " rows=side_by_side" : "");
   }
 
   [[nodiscard]] std::int32_t blocks() const noexcept { return storage_.blocks(); }
