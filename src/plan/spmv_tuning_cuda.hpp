@@ -10,14 +10,14 @@ namespace tulle {
 
 // clang-format off
 inline constexpr std::array<spmv_device_class, 1> spmv_tuning_cuda = {{
-    // nvidia_h200.json: commit medians of four runs: d40f520b (two), fd24bfaa, fdeb9aa5; csr5 and csr5.blocked of 3ba55dd0 (medians of three, of two); plans of b4bdb8a9, one run, 2026-11-28T23:34:24Z
+    // nvidia_h200.json: commit medians of four runs: d40f520b (two), fd24bfaa, fdeb9aa5; csr5 and csr5.blocked of 3ba55dd0 (medians of three, of two); plans of b4bdb8a9, one run; csr5 of f64 with 3 million entries and less than 3 a row of da2a5a89, medians of three, 2026-11-28T23:34:24Z
     {"NVIDIA H200", 90, 132, 4814,
       {{
-            {4.656, 1.853, 1.977, 0.1709, 0.1953, 3.428, 1.428, 16.42, 0, 0.5477, 1.688, 0, 0, 0},  // csr5
-            {0, 1.002, 0, 0, 0.25, 3.033, 1.944, 0, 0.196, 0, 3.795, 4.643, 8.631, 0},  // csr5.blocked
+            {4.653, 1.88, 1.567, 0.2231, 0.1927, 3.385, 1.502, 16.35, 0, 0.5289, 1.517, 0, 0, 0},  // csr5
+            {0, 1.003, 0, 0, 0.2499, 3.045, 1.936, 0, 0.1975, 0, 3.814, 4.643, 8.481, 0},  // csr5.blocked
             {6.73, 1.467, 3.917, 0.2864, 0.12, 4.116, 0.09236, 14.16, 1.478, 0, 0.2614, 0.4052, 0.7616, 0.06123},  // packed
             {5.333, 0.1722, 4.916, 1.151, 0.12, 4.178, 0, 15.06, 0, 0, 132.3, 0, 0.4715, 0},  // sell
-            {5.645, 0, 3.644, 0.2615, 0.215, 4.397, 0, 13.77, 0, 0, 56.74, 59.58, 0, 0},  // ell
+            {5.647, 0, 3.625, 0.2701, 0.2144, 4.4, 0, 13.78, 0, 0, 56.97, 59.13, 0, 0},  // ell
             {6.491, 0.8244, 3.079, 0, 0.2273, 0, 0, 0, 0, 5.841, 0.06014, 0, 0, 0.965},  // bin_bsr.compact
       }},
       {{
