@@ -40,6 +40,17 @@ inline bool scatters_beside_stream(const csr_stats& s, std::size_t matrix_bytes,
          bytes <= bounds.most_x && s.gather_sectors >= scattered_sectors;
 }
 
+/// From how many bytes of x on, read scattered, a processor that loads numbers one by one is asked for the matrix
+/// ahead.
+inline constexpr double least_x_asked_ahead = 0.3 * (1 << 20);
+
+/// Whether a kernel that reads its matrix in one stream asks for it ahead. Prefetchers of a Zen 4 follow a stream that
+/// nothing else disturbs, and are in step with it sooner than without being asked (docs/notes/0024-choice-cpu.md).
+inline bool asks_ahead(const csr_stats& s, std::size_t value_bytes) {
+  return this_processor() != processor_class::loads ||
+         (s.gather_sectors >= scattered_sectors && x_reach(s, value_bytes) >= least_x_asked_ahead);
+}
+
 /// Whether this processor reads x of such a matrix number by number rather than by gathers of 512 bits.
 inline bool loads_x_singly(const csr_stats& s, std::size_t matrix_bytes, int threads, std::size_t value_bytes,
                            const gather_bounds& bounds) {

@@ -258,6 +258,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
     const std::size_t vectors = (static_cast<std::size_t>(a_.rows) + static_cast<std::size_t>(a_.cols)) * sizeof(V);
     streams_ = matrix_bytes() + vectors > ctx_.info().l2_bytes;
     x_by_loads_ = loads_x_singly(stats_, matrix_bytes(), threads_, sizeof(V), gathers_in_packed);
+    ahead_ = asks_ahead(stats_, sizeof(V));
   }
 
   /// `bytes`: of the values of a thread.
@@ -271,9 +272,14 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
 
   [[nodiscard]] packed_values<V> values() const {
     const bool narrow = storage_ == value_storage::whole && sizeof(T) < sizeof(V);
-    return {narrow ? value_storage::f32 : storage_, values_.data(), list_.data(),
-            static_cast<int>(kinds_.list.size()),   by_slice_,      low_,
-            x_by_loads_};
+    return {narrow ? value_storage::f32 : storage_,
+            values_.data(),
+            list_.data(),
+            static_cast<int>(kinds_.list.size()),
+            by_slice_,
+            low_,
+            x_by_loads_,
+            ahead_};
   }
 
   context ctx_;
@@ -303,6 +309,7 @@ class packed_kernel final : public finishing_operator<packed_kernel<T, V, O>, V>
   csr_many<T, V, O> many_{ctx_, a_, ctx_.threads(), options_};
   isa isa_ = best_isa();
   bool x_by_loads_ = false;
+  bool ahead_ = true;
   packed_high<packed_kernel, V> high_{*this};
 };
 

@@ -144,6 +144,7 @@ struct slice_sums_avx512 {
 
   Slots slots;
   bool by_loads;  // x number by number: where gathers are slower
+  bool ahead;     // whether what follows is asked for
   typename simd::vector sum[vectors];
 
   [[gnu::always_inline, TULLE_AVX512]] static typename simd::mask part(std::uint32_t mask, int v) {
@@ -159,6 +160,7 @@ struct slice_sums_avx512 {
   /// As prefetch_position, in both arrays where there are two.
   template <std::size_t Width>
   [[gnu::always_inline, TULLE_AVX512]] void prefetch(const cursor& c) const {
+    if (!ahead) return;
     prefetch_position<Width>(c.words, c.values, sizeof(raw));
     if constexpr (requires { slots.low_of(c.values); }) {
       for (std::size_t line = 0; line < packed_lanes * sizeof(raw); line += 64) {

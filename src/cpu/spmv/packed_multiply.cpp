@@ -108,7 +108,7 @@ template <slot_kind Kind, scalar V, class Finish>
 [[TULLE_AVX512, gnu::noinline]] void multiply_avx512(const packed_part& part, const packed_values<V>& values,
                                                      long_rows<V> apart, const V* x, Finish& out) {
   using slots = slots_avx512<V, Kind>;
-  slice_sums_avx512<slots> sums{slots(values), values.x_by_loads, {}};
+  slice_sums_avx512<slots> sums{slots(values), values.x_by_loads, values.ahead, {}};
   typename slice_sums_avx512<slots>::cursor at{part.words,
                                                reinterpret_cast<const typename slots::raw*>(values.of(part))};
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
@@ -123,13 +123,14 @@ struct sliced_cursor {
   const std::uint32_t* words;
   const std::byte* values;
   bool x_by_loads;
+  bool ahead;
 };
 
 /// The sums of a slice, which begins there; its row numbers, or null.
 template <class Slots>
 [[TULLE_AVX512, gnu::noinline]] const std::uint32_t* add_slice(const Slots& slots, sliced_cursor& at, const double* x,
                                                                __m512d* to) {
-  slice_sums_avx512<Slots> sums{slots, at.x_by_loads, {}};
+  slice_sums_avx512<Slots> sums{slots, at.x_by_loads, at.ahead, {}};
   typename slice_sums_avx512<Slots>::cursor c{at.words, reinterpret_cast<const typename Slots::raw*>(at.values)};
   const std::uint32_t* rows = sums.add_slice(c, x);
   at.words = c.words, at.values = reinterpret_cast<const std::byte*>(c.values);
@@ -142,7 +143,7 @@ template <class Finish>
 [[TULLE_AVX512, gnu::noinline]] void multiply_sliced(const packed_part& part, const packed_values<double>& values,
                                                      long_rows<double> apart, const double* x, Finish& out) {
   using enum slot_kind;
-  sliced_cursor at{part.words, values.of(part), values.x_by_loads};
+  sliced_cursor at{part.words, values.of(part), values.x_by_loads, values.ahead};
   const slots_avx512<double, whole> whole_slots(values);
   const slots_avx512<double, f32> f32_slots(values);
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
@@ -243,7 +244,8 @@ template <scalar V, class Finish>
                                                                        long_rows<V> apart, std::span<const V> x,
                                                                        Finish& out) {
   using slots = slots_avx2<V, slot_kind::whole>;
-  const bool as_used = values.storage == value_storage::whole || (values.storage == value_storage::f32 && sizeof(V) == 4);
+  const bool as_used =
+      values.storage == value_storage::whole || (values.storage == value_storage::f32 && sizeof(V) == 4);
   const bool whole = as_used && !values.by_slice;
   slice_sums_avx2<slots> sums(slots(values), x.size());
   typename slice_sums_avx2<slots>::cursor at{part.words, reinterpret_cast<const V*>(values.of(part))};
