@@ -40,11 +40,13 @@ inline bool scatters_beside_stream(const csr_stats& s, std::size_t matrix_bytes,
          bytes <= bounds.most_x && s.gather_sectors >= scattered_sectors;
 }
 
-/// From how many bytes of x on, read scattered, a processor that loads numbers one by one is asked for the matrix ahead.
+/// From how many bytes of x on, read scattered, a processor that loads numbers one by one is asked for the matrix
+/// ahead.
 inline constexpr double least_x_asked_ahead = 0.3 * (1 << 20);
 
-/// Whether a kernel that reads a matrix in slices asks for it ahead. Prefetchers of a Zen 4 follow a stream of f64 sooner
-/// alone, unless reads of x out of its second level disturb it; in f32 they fall behind (docs/notes/0024-choice-cpu.md).
+/// Whether a kernel that reads a matrix in slices asks for it ahead. Prefetchers of a Zen 4 follow a stream of f64
+/// sooner alone, unless reads of x out of its second level disturb it; in f32 they fall behind
+/// (docs/notes/0024-choice-cpu.md).
 inline bool asks_ahead(const csr_stats& s, std::size_t value_bytes) {
   return value_bytes < sizeof(double) || this_processor() != processor_class::loads ||
          (s.gather_sectors >= scattered_sectors && x_reach(s, value_bytes) >= least_x_asked_ahead);
