@@ -28,6 +28,9 @@ namespace {
 
 constexpr double least_fill = 0.1;
 constexpr std::int64_t small_nnz = 65536;
+/// Bytes of a block of whole lines, which is read as fast as memory gives it: prefetchers of a Zen 4 see best to that
+/// alone (docs/notes/0024-choice-cpu.md).
+constexpr std::size_t fastest_block = 512;
 
 template <int B>
 constexpr std::uint64_t full_mask = ~std::uint64_t{0} >> (64 - B * B);
@@ -140,8 +143,8 @@ template <int B, scalar T, offset O, class Finish>
   block_sums<B, T> sums;
   for (O k = begin; k < end; ++k) {
     const T* block = values(k);
-    if (ahead) {
-      constexpr std::size_t bytes = B * B * sizeof(T);
+    constexpr std::size_t bytes = B * B * sizeof(T);
+    if (bytes < fastest_block || ahead) {
       for (std::size_t line = 0; line < bytes; line += 64) prefetch_stream(block + line / sizeof(T), a.colind + k);
     }
     sums.add(block, x.from(a.colind[k] * B));
@@ -227,11 +230,9 @@ class bsr_kernel final : public finishing_operator<bsr_kernel<T, O>, T> {
   void multiply(const Finish& start, const T* x, const Done& done) {
     const bsr_view<T, O>& a = storage_.view();
     with_block(a.block, [&]<int B>() {
-      // Blocks of eight lines are read as fast as memory gives them, which prefetchers of a Zen 4 see best to alone.
-      const bool ahead = B * B * sizeof(T) < 512 || asks_ahead_;
       for_each_part(threads_, [&](int i) {
         Finish finish = start;
-        bsr_rows<B>(isa_, a, ahead, begin_[i], begin_[i + 1], x, finish);
+        bsr_rows<B>(isa_, a, asks_ahead_, begin_[i], begin_[i + 1], x, finish);
         done(i, finish);
       });
     });
@@ -266,7 +267,7 @@ class bsr_kernel final : public finishing_operator<bsr_kernel<T, O>, T> {
         begin_(equal_shares(storage_.view().rowptr, storage_.view().block_rows, threads_)) {}
 
   bsr_storage<T, O> storage_;
-  bool asks_ahead_ = this_processor() != processor_class::loads;
+  bool asks_ahead_ = this_processor() != processor_class::loads;  // for the largest blocks
   int threads_;
   std::vector<index_t> begin_;  // the first block row of each thread, and the end
   isa isa_ = best_isa();
