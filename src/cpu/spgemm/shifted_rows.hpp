@@ -23,7 +23,7 @@ template <scalar T, offset O>
   if (end - begin != m.rowptr[q + 1] - other) return false;
   const index_t by = r - q;
   return std::equal(m.colind + begin, m.colind + end, m.colind + other,
-                    [by](index_t column, index_t of_other) { return column == of_other + by; });
+                    [by](index_t column, index_t of_other) { return column - by == of_other; });
 }
 template <scalar T, offset O>
 [[gnu::always_inline]] inline bool is_row_before_shifted(const csr_view<T, O>& m, index_t r) {
