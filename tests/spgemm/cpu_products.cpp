@@ -128,9 +128,13 @@ columns some_diagonals(index_t count, index_t apart) {
   return all;
 }
 
+void add_product(std::vector<product_recipe>& all, const std::string& name, std::function<operands()> make) {
+  all.push_back({name, std::move(make), /*quick=*/true, /*boundary=*/true, /*cpu_only=*/true});
+}
+
 void add_shifted_products(std::vector<product_recipe>& all) {
   const auto add = [&](const std::string& name, index_t run, const columns& of_a, const columns& of_b) {
-    all.push_back({"shifted_" + name, [=] { return shifted_rows(150, run, of_a, of_b); }, true, true, true});
+    add_product(all, "shifted_" + name, [=] { return shifted_rows(150, run, of_a, of_b); });
   };
   const columns five = {0, 30, 31, 32, 62};
   for (const index_t run : {2, 7, 8, 9, 10, 13, 60, 1000}) add("in_runs_of_" + std::to_string(run), run, five, five);
@@ -142,15 +146,11 @@ void add_shifted_products(std::vector<product_recipe>& all) {
     add("of_3_times_" + std::to_string(count), 1000, {0, 1, 5}, some_diagonals(count, 4));
   }
   for (const index_t run : {2, 5, 16}) {
-    all.push_back({"shifted_lines_of_" + std::to_string(run),
-                   [=] {
-                     return shifted_rows(1500, run, five, {0, 1, 9});
-                   },
-                   true, true, true});
+    const columns of_b = {0, 1, 9};
+    add_product(all, "shifted_lines_of_" + std::to_string(run), [=] { return shifted_rows(1500, run, five, of_b); });
   }
   for (const index_t kinds : {3, 150}) {
-    all.push_back({"shifted_lines_of_" + std::to_string(kinds) + "_kinds", [=] { return lines_with_ends(kinds); }, true,
-                   true, true});
+    add_product(all, "shifted_lines_of_" + std::to_string(kinds) + "_kinds", [=] { return lines_with_ends(kinds); });
   }
   add("of_64_times_32", 1000, some_diagonals(64, 3), some_diagonals(32, 100));  // 2048 products
 }
@@ -159,7 +159,7 @@ void add_shifted_products(std::vector<product_recipe>& all) {
 
 void add_cpu_products(std::vector<product_recipe>& all) {
   const auto add = [&](const std::string& name, std::function<operands()> make) {
-    all.push_back({name, std::move(make), true, true, true});
+    add_product(all, name, std::move(make));
   };
   add("wide_rows", wide_rows);
   for (const index_t start : {0, 61, 523'000}) {

@@ -16,13 +16,12 @@ namespace tulle::cpu {
 template <scalar T, offset O>
 class alike_rows {
  public:
-  /// `patterns`: of B's rows; null where there are none.
+  /// `patterns`: of B's rows.
   alike_rows(const row_product<T, O>& p, isa set, const index_t* patterns) : p_(p), set_(set), patterns_(patterns) {}
 
   [[nodiscard]] bool may_hold(index_t i, std::int64_t products) const {
     const O entries = p_.a.rowptr[i + 1] - p_.a.rowptr[i];
-    return patterns_ != nullptr && entries >= 2 && entries <= most_shifted_entries && products >= entries &&
-           products <= most_shifted_products;
+    return entries >= 2 && entries <= most_shifted_entries && products >= entries && products <= most_shifted_products;
   }
   /// Writes the columns of row i to colind, where they stay, and returns how many there are: those of a row that is
   /// like it or, where none is known, what look(colind) writes and returns.

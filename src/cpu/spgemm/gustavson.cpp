@@ -21,6 +21,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <tulle/core/buffer.hpp>
 #include <vector>
 
@@ -306,7 +307,8 @@ class gustavson final : public spgemm_operator {
     kept_columns& home = columns_[static_cast<std::size_t>(part)];
     kept_columns kept = std::move(home);  // its counters, on no cache line of another thread
     const row_columns<T, O> columns{product_, words_, s.wide, s.table, lists(thread), isa_};
-    alike_rows<T, O> alike(product_, isa_, shifted_.patterns.empty() ? nullptr : shifted_.patterns.data());
+    std::optional<alike_rows<T, O>> alike;
+    if (!shifted_.patterns.empty()) alike.emplace(product_, isa_, shifted_.patterns.data());
     std::int64_t* offsets = offsets_.data();
     const auto find = [&](index_t i, std::int64_t products) {
       offsets[i + 1] = products;
@@ -315,8 +317,8 @@ class gustavson final : public spgemm_operator {
       const auto look = [&](index_t* colind) { return columns.find(kind, i, products, colind); };
       index_t* const room = kept.reserve(ctx_, most_columns(products));
       const bool is_repeated = i + 1 < end && kinds_.data()[i + 1] == row_kind::repeat;
-      const std::int64_t n =
-          !is_repeated && alike.may_hold(i, products) ? alike.columns(i, products, kind, room, look) : look(room);
+      const bool may_be_alike = alike && !is_repeated && alike->may_hold(i, products);
+      const std::int64_t n = may_be_alike ? alike->columns(i, products, kind, room, look) : look(room);
       kept.keep(n);
       offsets[i + 1] = n;
     };
@@ -325,7 +327,7 @@ class gustavson final : public spgemm_operator {
     });
     kept.finish();
     home = std::move(kept);
-    return alike.places_bytes();
+    return alike ? alike->places_bytes() : 0;
   }
 
   void copy_columns(int part, index_t begin, index_t end, index_t* colind) const {

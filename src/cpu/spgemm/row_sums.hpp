@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "cpu/spgemm/blocked_rows.hpp"
 #include "cpu/spgemm/hash_table.hpp"
@@ -52,7 +53,7 @@ struct row_sums {
   /// Rows begin .. end - 1. `colind` and `values` are C's.
   void add(index_t begin, index_t end, const index_t* colind, T* values) const {
     const bool one_by_one = !has_blocks() && p.b.cols <= widest_window;
-    known_places known{places};
+    std::optional<known_places> known;  // made where a row needs it
     for (index_t i = begin, rows; i < end; i += rows) {
       rows = 1;
       const std::int64_t at = offsets[i], n = offsets[i + 1] - at;
@@ -90,16 +91,17 @@ struct row_sums {
     return rows;
   }
   [[gnu::noinline]] void add_shifted(index_t i, index_t rows, const index_t* colind, std::int64_t n,
-                                     known_places& known, T* values) const {
+                                     std::optional<known_places>& known, T* values) const {
     if (kinds[i] < row_kind::alike) {
       alignas(8) std::byte memory[row_places::bytes(most_shifted_products)];
       const row_places here(p, set, i, colind, n, memory);
       return shifted_sums<T, O>(p, here, i).add(set, rows, values);
     }
-    row_places& here = known.of[alike_number(kinds[i])];
+    if (!known) known.emplace(known_places{places});
+    row_places& here = known->of[alike_number(kinds[i])];
     if (here.empty()) {
-      here = row_places(p, set, i, colind, n, known.free);
-      known.free += row_places::bytes(p.products(i));
+      here = row_places(p, set, i, colind, n, known->free);
+      known->free += row_places::bytes(p.products(i));
     }
     shifted_sums<T, O>(p, here, i).add(set, rows, values);
   }
