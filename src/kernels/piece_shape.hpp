@@ -8,7 +8,6 @@
 #include <tulle/formats/stats.hpp>
 
 #include "kernels/row_lanes.hpp"
-#include "kernels/turning_rule.hpp"
 
 namespace tulle {
 
@@ -91,21 +90,12 @@ inline piece_shape shape_of_streams(const csr_stats& s, int multiprocessors, con
   return piece_shape::of(std::max(work, whole), never_cut);
 }
 
-/// The longest row over the mean, below which rows are of one length.
-inline constexpr double skew_of_alike = 8;
-
 /// Whether no row has much more entries than the others: for rows of X of less than a line, and by columns, rows then
 /// stay whole (csr_many.cu). H200, 8 columns of f32 by rows: 0.8 to 0.9 of the time of pieces.
 inline bool has_rows_alike(const csr_stats& s) {
   constexpr index_t longest = 512;
+  constexpr double skew_of_alike = 8;
   return s.max > 0 && (s.max <= short_rows::longest || (s.max <= longest && s.skew < skew_of_alike));
-}
-
-/// Whether csr.pieces turns column-major X into rows, which are lines or not. Rows of one length may be long: by
-/// columns they do not wait for each other (H200, 547 x 548 dense, 8 columns of f32: 16.7 us, turned 18.9).
-inline turning_bounds pieces_turning(const csr_stats& s, bool in_lines) {
-  const bool alike = has_rows_alike(s) || (s.max > 0 && s.skew < skew_of_alike);
-  return in_lines ? turning_bounds::of_streams() : turning_bounds::of_short_pieces(alike);
 }
 
 /// Where rows of X are of less than a line, and a warp has all entries of its piece in shared memory.

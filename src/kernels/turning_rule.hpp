@@ -6,70 +6,56 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <tulle/core/types.hpp>
 #include <tulle/formats/stats.hpp>
 
 namespace tulle {
 
-/// Where turning column-major X and Y, or X alone, into rows costs less than what kernels that read neighbouring
-/// elements of a vector lose to the others. It takes a launch or two more; where both are small their sectors come from
-/// L1.
-struct turning_bounds {
-  double few;             // entries for an element of X or Y, below which vectors may stay where they are
-  double longest_beside;  // mean length of rows up to which lanes that take a row each find its next entries in L1
-  std::int64_t products, products_of_small;  // at least, of one pass over A; of small vectors
-  double of_x_alone = 0;                     // what its bytes count, where Y is stored as it lies
-
-  static constexpr double always = std::numeric_limits<double>::infinity();
-  static constexpr turning_bounds of_packed() { return {4, 16, 4'000'000, 12'000'000}; }
-  static constexpr turning_bounds of_streams() { return {1.5, always, 4'000'000, 4'000'000}; }
-  /// By the bytes of both ways alone.
-  static constexpr turning_bounds of_x() { return {always, always, 3'000'000, 3'000'000, 1.15}; }
-  /// Of csr.pieces for rows of X of less than a line. Where rows of A differ in length, X alone: by columns they wait
-  /// for each other.
-  static constexpr turning_bounds of_short_pieces(bool rows_alike) {
-    return rows_alike ? of_x() : turning_bounds{0, 0, 2'000'000, 2'000'000};
-  }
-};
-
-/// docs/notes/0025-spmm-cuda.md.
-class turning_rule {
- public:
-  turning_rule(const csr_stats& s, std::size_t value_bytes, const turning_bounds& bounds) : nnz_(s.nnz) {
-    const std::int64_t elements = std::int64_t{s.rows} + s.cols;
-    const double value = static_cast<double>(value_bytes), nnz = static_cast<double>(s.nnz);
-    const double sectors = (value_bytes == 8 ? s.reads_f64 : s.reads_f32).tile_sectors;  // an entry reads
-    constexpr double sector = 32, of_matrix = 0.4;  // A is read for 8 vectors or 4 at a time
-    const double in_place = nnz * (sectors * sector + of_matrix * value);
-    const double turned = bounds.of_x_alone > 0 ? bounds.of_x_alone * (2.0 * s.cols + s.rows + nnz) * value
-                                                : (4.0 * static_cast<double>(elements) + nnz) * value;
-    const bool looked_at = sectors > 0;  // few entries are not
-    const double few = looked_at ? bounds.few : std::min(bounds.few, few_unseen);
-    few_for_an_element_ = nnz < few * static_cast<double>(elements) &&
-                          (!looked_at || (s.mean <= bounds.longest_beside && in_place < turned));
-    least_products_ = elements > small ? bounds.products : bounds.products_of_small;
-  }
-  /// Entries, for an element of X or Y.
-  [[nodiscard]] bool few_for_an_element() const { return few_for_an_element_; }
-  /// `columns`: of one pass.
-  [[nodiscard]] bool pays(index_t columns) const { return !few_for_an_element_ && nnz_ * columns >= least_products_; }
-
- private:
-  static constexpr std::int64_t small = 100'000;  // elements
-  static constexpr double few_unseen = 1.5;
-
-  std::int64_t nnz_, least_products_;
-  bool few_for_an_element_;
-};
-
-/// As many columns as kernels take at once that do not fill lines of 128 bytes with them.
-inline constexpr index_t few_columns = 8;
-
 /// Bytes of A's entries.
 inline std::int64_t entry_bytes(const csr_stats& s, std::size_t value_bytes) {
   return s.nnz * static_cast<std::int64_t>(value_bytes + sizeof(index_t));
 }
+
+/// Where turning column-major X into rows moves less than what is read in place: a sector for each that is different
+/// among neighbouring entries, and some of A again for every 4 or 8 vectors: more where its rows are long, or L2 does
+/// not hold it. Where they differ in length lanes that take them side by side wait for each other in place. It takes a
+/// launch or two. Numbers are fitted: docs/notes/0025-spmm-cuda.md.
+class turning_rule {
+ public:
+  turning_rule(const csr_stats& s, std::size_t value_bytes) : nnz_(s.nnz), value_bytes_(value_bytes) {
+    constexpr index_t longest_alike = 32;
+    constexpr double skew_of_alike = 8, long_row = 16, most_in_l2 = 40e6, sector = 32;
+    const bool rows_alike = s.max > 0 && (s.max <= longest_alike || s.skew < skew_of_alike);
+    least_products_ = rows_alike ? 3'000'000 : 2'000'000;
+    const double nnz = static_cast<double>(s.nnz), rows = s.rows, cols = s.cols;
+    const double read = (value_bytes == 8 ? s.reads_f64 : s.reads_f32).tile_sectors;  // by an entry
+    if (read == 0) {                                                                  // few entries are not looked at
+      lines_pay_ = parts_pay_ = nnz >= 1.5 * (rows + cols);
+      return;
+    }
+    const double matrix = static_cast<double>(entry_bytes(s, value_bytes)), of_x = nnz * read * sector;
+    const double turned = (2 * cols + rows + nnz) * static_cast<double>(value_bytes) * (rows_alike ? 1 : 0.75);
+    lines_pay_ = of_x + (0.5 * std::min(1.0, s.mean / long_row) + (matrix > most_in_l2 ? 0.2 : 0)) * matrix >= turned;
+    parts_pay_ = of_x + 0.2 * matrix >= turned;
+  }
+  /// `columns`: of one pass, whose rows of X are lines of 128 bytes or parts of one.
+  [[nodiscard]] bool pays(index_t columns) const {
+    const bool in_lines = static_cast<std::size_t>(columns) * value_bytes_ >= 128;
+    return (in_lines ? lines_pay_ : parts_pay_) && nnz_ * columns >= least_products_;
+  }
+
+ private:
+  std::int64_t nnz_, least_products_ = 0;
+  std::size_t value_bytes_;
+  bool lines_pay_ = false, parts_pay_ = false;
+};
+
+/// Elements of Y, of one pass, from which on it is turned beside X where rows of it are stored far apart: sectors that
+/// are written in parts meet in L2 before.
+inline constexpr std::int64_t least_turned_y = 1 << 20;
+
+/// As many columns as kernels take at once that do not fill lines of 128 bytes with them.
+inline constexpr index_t few_columns = 8;
 
 /// What a plan that was not told of column-major vectors may have room for: a share of the matrix, or 8 MB, or 1/2048
 /// of the device's memory.

@@ -57,10 +57,9 @@ struct spmm_terms_cuda {
   }
 };
 
-/// Whether csr.pieces turns column-major vectors into rows.
-inline bool pieces_turn(const csr_stats& s, const many_task& task) {
-  const bool in_lines = stream_groups::of(task.columns, static_cast<int>(task.value)).in_lines();
-  return !task.by_row && turning_rule(s, task.value, pieces_turning(s, in_lines)).pays(task.columns);
+/// Whether column-major X is turned into rows.
+inline bool turns_x(const csr_stats& s, const many_task& task) {
+  return !task.by_row && turning_rule(s, task.value).pays(task.columns);
 }
 
 /// Whether csr.pieces leaves rows whole, as csr.warp does, for X by rows. By columns it is predicted by costs of its
@@ -88,7 +87,7 @@ class spmm_terms_of {
 
   [[nodiscard]] terms of(std::string_view kernel) const {
     const bool packed = kernel == "packed", in_sectors = kernel == "csr.warp" && !by_row_;
-    const bool few_in_place = kernel == "csr.pieces" && !by_row_ && columns_ <= few_columns && !pieces_turn(s_, task());
+    const bool turns = (packed || kernel == "csr.pieces") && turns_x(s_, task());
     const piece_shape pieces = kernel == "csr.pieces" ? shape_of_pieces() : piece_shape{};
     const double n = static_cast<double>(s_.nnz) / million, rows = s_.rows / million;
     const double panel = lines_at_once(kernel);
@@ -99,7 +98,7 @@ class spmm_terms_of {
     t[terms::launch] = 1;
     t[terms::ramp] = std::sqrt(n);
     t[terms::rows] = rows * lines_;
-    t[terms::cols] = few_in_place ? 0 : s_.cols / million * lines_;
+    t[terms::cols] = by_row_ || turns ? s_.cols / million * lines_ : 0;
     t[terms::entries] = n;
     t[terms::lines] = n * lines_;
     t[terms::slab] = n * lines_ * read(&csr_stats::x_reads::slab_sectors, in_sectors);
@@ -137,7 +136,7 @@ class spmm_terms_of {
   }
   [[nodiscard]] piece_shape shape_of_pieces() const {
     const stream_groups groups = stream_groups::of(columns_, static_cast<int>(value_));
-    if (!by_row_ && !pieces_turn(s_, task())) return shape_of_lanes(s_, multiprocessors_);
+    if (!by_row_ && !turns_x(s_, task())) return shape_of_lanes(s_, multiprocessors_);
     return groups.in_lines() ? shape_of_streams(s_, multiprocessors_, groups)
                              : short_piece::shape(s_, multiprocessors_);
   }

@@ -79,18 +79,6 @@ TEST(PieceShape, OfShortRowsOfXFitsSharedMemory) {
     }
   }
 }
-/// Entries that share sectors of X with their neighbours.
-TEST(PieceShape, TurnsShortRowsOfXAlwaysOnlyWhereRowsDiffer) {
-  const auto pays = [](csr_stats s, bool in_lines) {
-    s.reads_f32.tile_sectors = 0.1;
-    return turning_rule(s, 4, pieces_turning(s, in_lines)).pays(8);
-  };
-  EXPECT_FALSE(pays(rows_of(100'000, 20, 30), false));
-  csr_stats wide = rows_of(20'000, 1500, 1600);
-  wide.cols = 2'000'000;
-  EXPECT_FALSE(pays(wide, false));
-  EXPECT_TRUE(pays(rows_of(100'000, 20, 3000), false));
-}
 TEST(PieceShape, IsForRowsThatDifferAndManyEntriesOfF64) {
   EXPECT_FALSE(short_piece::pays(rows_of(10'000, 10, 30), 8));
   EXPECT_TRUE(short_piece::pays(rows_of(10'000, 10, 100), 4));

@@ -11,7 +11,7 @@
 // cut rows leave their sums in memory, and a second kernel adds them in order. Else rows stay whole (csr_many.cu),
 // which has nothing to read in front of a row. Panels run side by side in one launch. Bytes per nonzero and panel:
 // sizeof(T) + 4, by streams 1/8 more, and a row of X out of L2 or L1. Column-major X is turned into rows where that
-// pays, and Y with it where rows are lines, or rows of A short and different, if there is room. What is read is asked
+// pays, and much of Y with it where rows are lines, or rows of A differ, if there is room. What is read is asked
 // for ahead where it is little. Chosen for several right-hand sides of plans that were not told how many, and where it
 // is predicted to be the fastest.
 #include <algorithm>
@@ -57,10 +57,9 @@ class csr_pieces final : public csr_operator<T, O> {
         told_(o.columns > 0),
         rows_alike_(has_rows_alike(s)),
         starts_early_(ctx.info().compute_capability >= 90),
-        turning_lines_(s, sizeof(T), pieces_turning(s, /*in_lines=*/true)),
-        turning_others_(s, sizeof(T), pieces_turning(s, /*in_lines=*/false)) {
+        turning_(s, sizeof(T)) {
     const bool by_columns = told_ && o.columns_order == vector_order::column_major;
-    const bool turns = by_columns && turning_pays(o.columns);
+    const bool turns = by_columns && turning_.pays(o.columns);
     const bool in_lines = told_ ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns)
                                 : !stays_whole(usual_columns);
     const bool others = !(told_ && in_lines);  // rows of X that are no lines
@@ -86,7 +85,7 @@ class csr_pieces final : public csr_operator<T, O> {
     if (turns) turned_ = {ctx, turns_y(o.columns) ? a.rows : 0, a.cols, o.columns};
     if (!told_ && o.effort != spmv_effort::none) {
       const untold_room room(s, sizeof(T), ctx.info().memory_bytes);
-      const index_t columns = room.turned(a.cols, [this](index_t n) { return turning_pays(n); });
+      const index_t columns = room.turned(a.cols, [this](index_t n) { return turning_.pays(n); });
       const bool y_too = turns_y(columns) && room.has_lines(columns, a.rows);
       turned_ = turned_vectors<T>::if_there_is_memory(ctx, y_too ? a.rows : 0, a.cols, columns);
     }
@@ -104,7 +103,7 @@ class csr_pieces final : public csr_operator<T, O> {
       }
     };
     const many_epilogue<T> then(finish);
-    if (!turning_pays(x.count) || !turning_pays(turned_.at_once(x.count))) {
+    if (!turning_.pays(turned_.at_once(x.count))) {
       return multiply(alpha, x, beta, y, then, false);
     }
     turned_.multiply(alpha, x, beta, y, this->a_.rows, this->a_.cols, then, stream, multiply, turns_y(x.count));
@@ -140,20 +139,10 @@ class csr_pieces final : public csr_operator<T, O> {
   [[nodiscard]] bool stays_whole(index_t columns) const {
     return short_rows::stay_whole(longest_, mean_, this->a_.nnz, columns, sizeof(T));
   }
-  /// A plan that was not told of columns turns lines, too, by the rule for what is shorter: where that of lines is
-  /// wrong, plans that were told take another kernel.
-  [[nodiscard]] bool turning_pays(index_t columns) const {
-    const bool in_lines = fills_line(columns);
-    if (told_) return (in_lines ? turning_lines_ : turning_others_).pays(columns);
-    return turning_others_.pays(columns) && !(in_lines && turning_lines_.few_for_an_element());
-  }
-  /// Beside X.
-  [[nodiscard]] bool turns_y(index_t columns) const { return fills_line(columns) || scatters_y(); }
-  /// Whether elements of Y, which each group of lanes stores a row at a time, are many beside those of X that it reads.
-  /// H200, 8 columns of f64 by columns, 3 a row: the stores are half of the time.
-  [[nodiscard]] bool scatters_y() const {
-    constexpr double few = 4;
-    return !rows_alike_ && mean_ < few;
+  /// Beside X: where each group of lanes stores a row at a time.
+  [[nodiscard]] bool turns_y(index_t columns) const {
+    const std::int64_t elements = std::int64_t{this->a_.rows} * turned_vectors<T>::of_pass(columns);
+    return (fills_line(columns) || !rows_alike_) && elements >= least_turned_y;
   }
   /// As many as parts of cut rows leave room for.
   [[nodiscard]] index_t columns_at_once(std::int64_t parts, index_t told) const {
@@ -289,8 +278,7 @@ class csr_pieces final : public csr_operator<T, O> {
   bool told_;          // how many columns come
   bool rows_alike_;    // no lane has much more of a row than the others, were rows whole
   bool starts_early_;  // a kernel may, before the one in front of it has ended
-  /// Of rows of X that are lines, and that are not.
-  turning_rule turning_lines_, turning_others_;
+  turning_rule turning_;
   std::optional<row_ends<O>> ends_;
   std::optional<division> by_lines_, by_short_;  // of rows as ends_ numbers them
   std::optional<division> by_lanes_;             // of all, where they are not alike

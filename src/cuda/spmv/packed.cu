@@ -159,12 +159,12 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         rows_(a.rows),
         cols_(a.cols),
         nnz_(a.nnz),
-        turning_(s, sizeof(V), options.columns > few_columns ? turning_bounds::of_packed() : turning_bounds::of_x()),
+        turning_(s, sizeof(V)),
         columns_(static_cast<index_t>(ceil_div(std::clamp<index_t>(options.columns, 1, 128), 32) * 32)),
         matrix_(ctx, a, s.max, shape_, options) {
     make_room();
     if (options.columns_order == vector_order::column_major && turning_.pays(options.columns)) {
-      turned_ = {ctx, stores_in_order(s, options.columns) ? 0 : rows_, cols_, options.columns};
+      turned_ = {ctx, turns_y(s, options.columns) ? rows_ : 0, cols_, options.columns};
     }
     if (options.columns == 0 && options.effort != spmv_effort::none) {
       const auto pays = [&](index_t columns) { return turning_.pays(columns); };
@@ -230,10 +230,11 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
   }
 
  private:
-  /// Whether neighbouring threads store neighbouring rows of Y: of sorted ones more than few columns scatter.
-  static bool stores_in_order(const csr_stats& s, index_t columns) {
+  /// Beside X. Neighbouring threads store neighbouring rows of Y: of sorted ones more than few columns scatter.
+  static bool turns_y(const csr_stats& s, index_t columns) {
     constexpr double alike = 1.2;
-    return columns <= few_columns || s.slice_padding < alike;
+    const std::int64_t elements = std::int64_t{s.rows} * turned_vectors<V>::of_pass(columns);
+    return columns > few_columns && s.slice_padding >= alike && elements >= 2 * least_turned_y;
   }
   [[nodiscard]] const packed_storage& pattern() const { return matrix_.pattern(); }
   /// For the parts of long rows and for dot products.

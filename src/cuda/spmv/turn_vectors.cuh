@@ -29,7 +29,7 @@ class turned_vectors {
  public:
   turned_vectors() = default;
   turned_vectors(const context& ctx, index_t rows, index_t cols, index_t columns)
-      : pass_(std::min<index_t>(padded(columns), most_columns)),
+      : pass_(of_pass(columns)),
         starts_early_(ctx.info().compute_capability >= 90),
         x_(ctx, static_cast<std::size_t>(cols) * static_cast<std::size_t>(pass_)),
         y_(ctx, static_cast<std::size_t>(rows) * static_cast<std::size_t>(pass_)) {}
@@ -42,7 +42,9 @@ class turned_vectors {
       return {};
     }
   }
-  /// Of one pass, for so many that come.
+  /// Columns of one pass, where so many come.
+  static index_t of_pass(index_t columns) { return std::min<index_t>(padded(columns), most_columns); }
+  /// The same, in the room that there is.
   [[nodiscard]] index_t at_once(index_t count) const { return std::min(count, pass_); }
   [[nodiscard]] std::size_t bytes() const { return x_.bytes() + y_.bytes(); }
 
