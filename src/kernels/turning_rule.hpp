@@ -18,11 +18,14 @@ inline std::int64_t entry_bytes(const csr_stats& s, std::size_t value_bytes) {
 
 /// Where turning column-major X into rows moves less than what is read in place: a sector for each that is different
 /// among neighbouring entries, and some of A again for every 4 or 8 vectors: more where its rows are long, or L2 does
-/// not hold it. Where they differ in length lanes that take them side by side wait for each other in place. It takes a
-/// launch or two. Numbers are fitted: docs/notes/0025-spmm-cuda.md.
+/// not hold it. It takes a launch or two. Numbers are fitted: docs/notes/0025-spmm-cuda.md.
 class turning_rule {
  public:
-  turning_rule(const csr_stats& s, std::size_t value_bytes) : nnz_(s.nnz), value_bytes_(value_bytes) {
+  /// What bytes in place count where rows of A differ in length, as lanes that take rows side by side wait for each
+  /// other.
+  static constexpr double uneven_in_packed = 4.0 / 3, uneven_in_pieces = 2;
+
+  turning_rule(const csr_stats& s, std::size_t value_bytes, double uneven) : nnz_(s.nnz), value_bytes_(value_bytes) {
     constexpr index_t longest_alike = 32;
     constexpr double skew_of_alike = 8, long_row = 16, most_in_l2 = 40e6, sector = 32;
     const bool rows_alike = s.max > 0 && (s.max <= longest_alike || s.skew < skew_of_alike);
@@ -34,7 +37,7 @@ class turning_rule {
       return;
     }
     const double matrix = static_cast<double>(entry_bytes(s, value_bytes)), of_x = nnz * read * sector;
-    const double turned = (2 * cols + rows + nnz) * static_cast<double>(value_bytes) * (rows_alike ? 1 : 0.75);
+    const double turned = (2 * cols + rows + nnz) * static_cast<double>(value_bytes) / (rows_alike ? 1 : uneven);
     lines_pay_ = of_x + (0.5 * std::min(1.0, s.mean / long_row) + (matrix > most_in_l2 ? 0.2 : 0)) * matrix >= turned;
     parts_pay_ = of_x + 0.2 * matrix >= turned;
   }

@@ -58,8 +58,11 @@ struct spmm_terms_cuda {
 };
 
 /// Whether column-major X is turned into rows.
-inline bool turns_x(const csr_stats& s, const many_task& task) {
-  return !task.by_row && turning_rule(s, task.value).pays(task.columns);
+inline bool packed_turns(const csr_stats& s, const many_task& task) {
+  return !task.by_row && turning_rule(s, task.value, turning_rule::uneven_in_packed).pays(task.columns);
+}
+inline bool pieces_turn(const csr_stats& s, const many_task& task) {
+  return !task.by_row && turning_rule(s, task.value, turning_rule::uneven_in_pieces).pays(task.columns);
 }
 
 /// Whether csr.pieces leaves rows whole, as csr.warp does, for X by rows. By columns it is predicted by costs of its
@@ -87,7 +90,7 @@ class spmm_terms_of {
 
   [[nodiscard]] terms of(std::string_view kernel) const {
     const bool packed = kernel == "packed", in_sectors = kernel == "csr.warp" && !by_row_;
-    const bool turns = (packed || kernel == "csr.pieces") && turns_x(s_, task());
+    const bool turns = packed ? packed_turns(s_, task()) : kernel == "csr.pieces" && pieces_turn(s_, task());
     const piece_shape pieces = kernel == "csr.pieces" ? shape_of_pieces() : piece_shape{};
     const double n = static_cast<double>(s_.nnz) / million, rows = s_.rows / million;
     const double panel = lines_at_once(kernel);
@@ -136,7 +139,7 @@ class spmm_terms_of {
   }
   [[nodiscard]] piece_shape shape_of_pieces() const {
     const stream_groups groups = stream_groups::of(columns_, static_cast<int>(value_));
-    if (!by_row_ && !turns_x(s_, task())) return shape_of_lanes(s_, multiprocessors_);
+    if (!by_row_ && !pieces_turn(s_, task())) return shape_of_lanes(s_, multiprocessors_);
     return groups.in_lines() ? shape_of_streams(s_, multiprocessors_, groups)
                              : short_piece::shape(s_, multiprocessors_);
   }

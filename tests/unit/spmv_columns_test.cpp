@@ -282,7 +282,7 @@ TEST_P(spmv_columns, are_turned_where_entries_are_anywhere) {
 /// Y is turned, too, of a plan that was told of it.
 TEST_P(spmv_columns, are_turned_where_rows_are_short_and_some_long) {
   if (ctx().backend() != backend_kind::cuda) GTEST_SKIP() << "kernels of CUDA";
-  const plain_csr<> m = scattered(64'000, [](index_t r) { return r % 1600 == 0 ? 700 : 3 + r % 2; });
+  const plain_csr<> m = scattered(160'000, [](index_t r) { return r % 1600 == 0 ? 700 : 3 + r % 2; });
   const csr<double> a = of_type<double>(m, ctx());
   spmv_options options;
   options.kernel = "csr.pieces";

@@ -14,8 +14,11 @@ csr_stats square(index_t rows, index_t mean, double sectors) {
   return s;
 }
 
+turning_rule rule_for(const csr_stats& s, std::size_t value_bytes) {
+  return {s, value_bytes, turning_rule::uneven_in_packed};
+}
 index_t turned(const csr_stats& s, std::size_t value_bytes, std::size_t device_bytes = std::size_t{8} << 30) {
-  const turning_rule rule(s, value_bytes);
+  const turning_rule rule = rule_for(s, value_bytes);
   return untold_room(s, value_bytes, device_bytes).turned(s.cols, [&](index_t columns) { return rule.pays(columns); });
 }
 
@@ -43,23 +46,23 @@ TEST(TurningRule, LeavesVectorsWhereNeighboursReadOneSector) {
   EXPECT_EQ(turned(square(1'000'000, 7, 1), 4), 8);
 }
 TEST(TurningRule, TurnsLinesWhereRowsAreLong) {
-  EXPECT_FALSE(turning_rule(square(100'000, 8, 0.05), 8).pays(32));
-  EXPECT_TRUE(turning_rule(square(100'000, 40, 0.05), 8).pays(32));
-  EXPECT_FALSE(turning_rule(square(100'000, 40, 0.05), 8).pays(8));
+  EXPECT_FALSE(rule_for(square(100'000, 8, 0.05), 8).pays(32));
+  EXPECT_TRUE(rule_for(square(100'000, 40, 0.05), 8).pays(32));
+  EXPECT_FALSE(rule_for(square(100'000, 40, 0.05), 8).pays(8));
 }
 TEST(TurningRule, TurnsSoonerWhereRowsDiffer) {
   csr_stats s = square(100'000, 7, 0.1);
-  EXPECT_FALSE(turning_rule(s, 4).pays(8));
+  EXPECT_FALSE(rule_for(s, 4).pays(8));
   s.max = 700, s.skew = 100;
-  EXPECT_TRUE(turning_rule(s, 4).pays(8));
-  EXPECT_TRUE(turning_rule(s, 4).pays(3));
-  EXPECT_FALSE(turning_rule(s, 4).pays(2));
+  EXPECT_TRUE(rule_for(s, 4).pays(8));
+  EXPECT_TRUE(rule_for(s, 4).pays(3));
+  EXPECT_FALSE(rule_for(s, 4).pays(2));
   s.reads_f32.tile_sectors = 0.05;
-  EXPECT_FALSE(turning_rule(s, 4).pays(8));
+  EXPECT_FALSE(rule_for(s, 4).pays(8));
 }
 TEST(TurningRule, AsksHowManyEntriesThereAreWhereNoneWereSampled) {
-  EXPECT_TRUE(turning_rule(square(10'000, 4, 0), 4).pays(128));
-  EXPECT_FALSE(turning_rule(square(10'000, 2, 0), 4).pays(512));
+  EXPECT_TRUE(rule_for(square(10'000, 4, 0), 4).pays(128));
+  EXPECT_FALSE(rule_for(square(10'000, 2, 0), 4).pays(512));
 }
 TEST(TurningRule, LeavesVectorsOfFewEntries) {
   EXPECT_EQ(turned(square(5'000, 18, 1), 4), 0);

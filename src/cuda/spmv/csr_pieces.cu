@@ -57,7 +57,7 @@ class csr_pieces final : public csr_operator<T, O> {
         told_(o.columns > 0),
         rows_alike_(has_rows_alike(s)),
         starts_early_(ctx.info().compute_capability >= 90),
-        turning_(s, sizeof(T)) {
+        turning_(s, sizeof(T), turning_rule::uneven_in_pieces) {
     const bool by_columns = told_ && o.columns_order == vector_order::column_major;
     const bool turns = by_columns && turning_.pays(o.columns);
     const bool in_lines = told_ ? fills_line(o.columns) && !stays_whole(o.columns) && (!by_columns || turns)

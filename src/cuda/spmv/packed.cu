@@ -159,7 +159,7 @@ class packed_operator final : public fused_operator<packed_operator<T, V, O>, de
         rows_(a.rows),
         cols_(a.cols),
         nnz_(a.nnz),
-        turning_(s, sizeof(V)),
+        turning_(s, sizeof(V), turning_rule::uneven_in_packed),
         columns_(static_cast<index_t>(ceil_div(std::clamp<index_t>(options.columns, 1, 128), 32) * 32)),
         matrix_(ctx, a, s.max, shape_, options) {
     make_room();
