@@ -126,7 +126,7 @@ struct spmv_options {
   /// Right-hand sides that apply_many will be given at once, and how they lie; any other number and order works too. 0: not
   /// known. CUDA: what takes them is chosen for so many, at effort max by measuring, and may store the matrix once more for
   /// them; not at effort none. Column-major ones cost memory for as many vectors, at most 512 bytes a row and a column, in
-  /// which X and often Y are turned into row-major order. Where nothing is told, X has such room, if turning pays: for 8
+  /// which X, and Y where it is large, are turned into row-major order. Where nothing is told, X has such room, if it pays: for 8
   /// vectors at most as much as the matrix, for more at most half as much, but always up to 8 MB and up to 1/2048 of the
   /// device's memory; Y as much again where it pays. None at effort none, nor with 1.
   index_t columns = 0;
