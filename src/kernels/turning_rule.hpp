@@ -31,8 +31,8 @@ class turning_rule {
     const bool rows_alike = s.max > 0 && (s.max <= longest_alike || s.skew < skew_of_alike);
     least_products_ = rows_alike ? 3'000'000 : 2'000'000;
     const double nnz = static_cast<double>(s.nnz), rows = s.rows, cols = s.cols;
-    const double read = (value_bytes == 8 ? s.reads_f64 : s.reads_f32).tile_sectors;  // by an entry
-    if (read == 0) {                                                                  // few entries are not looked at
+    const double read = (value_bytes == 8 ? s.reads_f64 : s.reads_f32).tile_sectors;
+    if (read == 0) {  // not sampled, as entries are few
       lines_pay_ = parts_pay_ = nnz >= 1.5 * (rows + cols);
       return;
     }

@@ -40,16 +40,17 @@ inline bool scatters_beside_stream(const csr_stats& s, std::size_t matrix_bytes,
          bytes <= bounds.most_x && s.gather_sectors >= scattered_sectors;
 }
 
-/// From how many bytes of x on, read scattered, a processor that loads numbers one by one is asked for the matrix
-/// ahead.
-inline constexpr double least_x_asked_ahead = 0.3 * (1 << 20);
+/// From how many bytes of x on a processor that loads numbers one by one is asked for the matrix ahead: read scattered,
+/// and read any way.
+inline constexpr double least_x_asked_ahead = 0.15 * (1 << 20), always_asked_ahead = 0.8 * (1 << 20);
 
 /// Whether a kernel that reads a matrix in slices asks for it ahead. Prefetchers of a Zen 4 follow a stream of f64
-/// sooner alone, unless reads of x out of its second level disturb it; in f32 they fall behind
-/// (docs/notes/0024-choice-cpu.md).
+/// sooner alone, unless reads of x disturb it; in f32 they fall behind (docs/notes/0024-choice-cpu.md).
 inline bool asks_ahead(const csr_stats& s, std::size_t value_bytes) {
-  return value_bytes < sizeof(double) || this_processor() != processor_class::loads ||
-         (s.gather_sectors >= scattered_sectors && x_reach(s, value_bytes) >= least_x_asked_ahead);
+  if (value_bytes < sizeof(double) || this_processor() != processor_class::loads) return true;
+  constexpr double sectors_of_some = 18;
+  const bool is_scattered = s.gather_sectors >= sectors_of_some && s.diagonal < 0.5;
+  return x_reach(s, value_bytes) >= (is_scattered ? least_x_asked_ahead : always_asked_ahead);
 }
 
 /// Whether this processor reads x of such a matrix number by number rather than by gathers of 512 bits.

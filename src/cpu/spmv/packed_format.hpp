@@ -121,7 +121,7 @@ struct packed_values {
   bool by_slice = false;  // each slice has a form of its own
   std::ptrdiff_t low = 0;  // of words: bytes from a high one to its low one
   bool x_by_loads = false;  // number by number, not by gathers of 512 bits
-  bool ahead = true;        // asked for before it is read, with AVX-512
+  bool ahead = true;        // asked for before it is read; without, with AVX-512 where values are stored whole
 
   [[nodiscard]] std::size_t slot_bytes() const { return bytes_of(storage, sizeof(V)); }
   /// What the values of a slice are aligned to.

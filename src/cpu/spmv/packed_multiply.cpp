@@ -104,13 +104,13 @@ template <scalar V, class Finish>
   finish_rows(first, count, rows, static_cast<const V*>(sum), apart, out);
 }
 
-template <slot_kind Kind, scalar V, class Finish>
+template <slot_kind Kind, bool Ahead = true, scalar V, class Finish>
 [[TULLE_AVX512, gnu::noinline]] void multiply_avx512(const packed_part& part, const packed_values<V>& values,
                                                      long_rows<V> apart, const V* x, Finish& out) {
   using slots = slots_avx512<V, Kind>;
-  slice_sums_avx512<slots> sums{slots(values), values.x_by_loads, values.ahead, {}};
-  typename slice_sums_avx512<slots>::cursor at{part.words,
-                                               reinterpret_cast<const typename slots::raw*>(values.of(part))};
+  slice_sums_avx512<slots, Ahead> sums{slots(values), values.x_by_loads, {}};
+  typename slice_sums_avx512<slots, Ahead>::cursor at{part.words,
+                                                      reinterpret_cast<const typename slots::raw*>(values.of(part))};
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
     const std::uint32_t* rows = sums.add_slice(at, x);
     finish_vectors<V>(first, std::min(packed_lanes, part.last - first), rows, sums.sum, apart, out);
@@ -123,14 +123,13 @@ struct sliced_cursor {
   const std::uint32_t* words;
   const std::byte* values;
   bool x_by_loads;
-  bool ahead;
 };
 
 /// The sums of a slice, which begins there; its row numbers, or null.
 template <class Slots>
 [[TULLE_AVX512, gnu::noinline]] const std::uint32_t* add_slice(const Slots& slots, sliced_cursor& at, const double* x,
                                                                __m512d* to) {
-  slice_sums_avx512<Slots> sums{slots, at.x_by_loads, at.ahead, {}};
+  slice_sums_avx512<Slots> sums{slots, at.x_by_loads, {}};
   typename slice_sums_avx512<Slots>::cursor c{at.words, reinterpret_cast<const typename Slots::raw*>(at.values)};
   const std::uint32_t* rows = sums.add_slice(c, x);
   at.words = c.words, at.values = reinterpret_cast<const std::byte*>(c.values);
@@ -143,7 +142,7 @@ template <class Finish>
 [[TULLE_AVX512, gnu::noinline]] void multiply_sliced(const packed_part& part, const packed_values<double>& values,
                                                      long_rows<double> apart, const double* x, Finish& out) {
   using enum slot_kind;
-  sliced_cursor at{part.words, values.of(part), values.x_by_loads, values.ahead};
+  sliced_cursor at{part.words, values.of(part), values.x_by_loads};
   const slots_avx512<double, whole> whole_slots(values);
   const slots_avx512<double, f32> f32_slots(values);
   for (index_t first = part.first; first < part.last; first += packed_lanes) {
@@ -181,6 +180,9 @@ void multiply_avx512(const packed_part& part, const packed_values<V>& values, lo
       if constexpr (sizeof(V) == 8) return multiply_avx512<high>(part, values, apart, x, out);
       break;
     default:
+      if constexpr (sizeof(V) == 8) {
+        if (!values.ahead) return multiply_avx512<whole, /*Ahead=*/false>(part, values, apart, x, out);
+      }
       break;
   }
   multiply_avx512<whole>(part, values, apart, x, out);
